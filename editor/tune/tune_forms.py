@@ -13,7 +13,7 @@ from mjrig.editor.ui.number_cell import number_cell, whole_number_cell
 from mjrig.editor.ui.scale import px
 from mjrig.gains.gain_rows import GainRow, columns
 from mjrig.tuning.assignment.assign import Inertia
-from mjrig.tuning.fitting.plant import PARAMETERS, UNITS
+from mjrig.tuning.simulated.plant import PARAMETERS, UNITS
 
 #: Opens a file chooser: (suffixes, what to do with the chosen file).
 Browse = Callable[[tuple[str, ...], Callable[[str], None]], None]

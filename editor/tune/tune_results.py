@@ -21,9 +21,9 @@ from mjrig.names import how_many, listed
 from mjrig.tuning.assignment import assign_report
 from mjrig.tuning.assignment.assign import AssignmentPlan
 from mjrig.tuning.fitting.fit import Fit
-from mjrig.tuning.fitting.plant import UNITS
 from mjrig.tuning.responses import respond_report
 from mjrig.tuning.responses.respond import JointResponse
+from mjrig.tuning.simulated.plant import UNITS
 from mjrig.tuning.sweeps.results import Ranked
 from mjrig.tuning.sweeps.sweep import Swept
 

@@ -20,11 +20,11 @@ from mjrig.gains.gain_rows import GainRow, rounded
 from mjrig.gains.response import Kind, Signal
 from mjrig.scene_edit.scene import Scene
 from mjrig.tuning.assignment.assign import Inertia, Wish
-from mjrig.tuning.fitting.plant import PARAMETERS
 from mjrig.tuning.objectives.objective_replay import ReplayTest
 from mjrig.tuning.objectives.objective_run import FreeRun
 from mjrig.tuning.objectives.objective_signal import SignalTest
 from mjrig.tuning.responses.gain_test import GainTest
+from mjrig.tuning.simulated.plant import PARAMETERS
 from mjrig.tuning.sweeps.bundle import LocalScene
 from mjrig.tuning.sweeps.space import Choices, Range, Space
 from mjrig.tuning.sweeps.sweep_tasks import Scenario

@@ -41,19 +41,19 @@ def commanded(
     notes: list[str],
 ) -> dict[str, Any]:
     """Fields of an ActorRecording: commands, gains at the start and their changes."""
-    rows = [_command_steps(t.time - places.start, places.timestep, places.last) for t in tables]
-    every = np.unique(np.concatenate([step for step, _ in rows]))
+    held = [_held_steps(t.time - places.start, places.timestep, places.last) for t in tables]
+    every = np.unique(np.concatenate([h.steps for h in held]))
     parts: dict[str, list[FloatArray]] = {"position": [], "velocity": [], "feedforward": []}
     gains: dict[str, list[FloatArray]] = {name: [] for name in _GAINS}
-    for table, (step, row) in zip(tables, rows, strict=True):
-        held = row[np.maximum(np.searchsorted(step, every, side="right") - 1, 0)]
+    for table, own in zip(tables, held, strict=True):
         stamped = JointTable(table.time - places.offset, table.values, table.joints, table.timed)
-        parts["position"].append(table.values[held])
+        parts["position"].append(own.means(table.values, every))
         for name, quantity in _SETPOINTS.items():
-            parts[name].append(quantities.command_column(quantity, stamped)[held])
+            parts[name].append(own.means(quantities.command_column(quantity, stamped), every))
         for name, quantity in _GAINS.items():
             if quantities.has(quantity):
-                gains[name].append(quantities.command_column(quantity, stamped)[held])
+                rows = own.last(every)
+                gains[name].append(quantities.command_column(quantity, stamped)[rows])
     made = {name: np.hstack(values) for name, values in parts.items()}
     commands = RecordedCommands(every, made["position"], made["velocity"], made["feedforward"])
     known = {name: np.hstack(values) for name, values in gains.items() if values}
@@ -78,18 +78,45 @@ def _gains(
     return found
 
 
-def _command_steps(
-    time: FloatArray, timestep: float, last: int
-) -> tuple[Steps, npt.NDArray[np.intp]]:
-    """(steps, rows): the first step each command acts in, the last one where several share it."""
-    # A stamp that is a step but for rounding belongs to that step.
-    steps = np.ceil(time / timestep - ROUNDING).astype(np.int64)
-    early = np.flatnonzero(steps <= 0)
-    rows = np.arange(len(steps))
-    if len(early):
-        rows = rows[early[-1] :]
-        steps = np.maximum(steps[early[-1] :], 0)
-    inside = steps <= last
-    rows, steps = rows[inside], steps[inside]
-    keep = np.concatenate([np.diff(steps) > 0, [True]]) if len(steps) else np.zeros(0, bool)
-    return steps[keep], rows[keep]
+@dataclass(frozen=True)
+class _Held:
+    """Commands that are held from stamp to stamp, over steps.
+
+    Attributes:
+        time: (m,) when each begins to act, in steps; the first at 0 or before.
+        steps: those in which the mean of the command may be another than in the step before.
+    """
+
+    time: FloatArray
+    steps: Steps
+
+    def last(self, steps: Steps) -> npt.NDArray[np.intp]:
+        """The last command that acts in each step."""
+        found = np.searchsorted(self.time, steps + 1.0, side="left") - 1
+        return np.maximum(found, 0).astype(np.intp)
+
+    def means(self, values: FloatArray, steps: Steps) -> FloatArray:
+        """(steps, columns): the mean over each step, of what acts in the course of it."""
+        last = self.last(steps)
+        found = np.array(values[last], dtype=np.float64)
+        first = np.maximum(np.searchsorted(self.time, steps, side="right") - 1, 0)
+        for k in np.flatnonzero(last > first):
+            own = np.arange(first[k], last[k] + 1)
+            edges = np.clip([*self.time[own], steps[k] + 1.0], steps[k], steps[k] + 1.0)
+            found[k] = np.diff(edges) @ values[own]
+        return found
+
+
+def _held_steps(time: FloatArray, timestep: float, last: int) -> _Held:
+    """Commands as means over the steps around each instant at which a law is evaluated.
+
+    A stamp between two instants acts in a share of them: taken to the next one, each would be
+    late by another fraction of a step.
+    """
+    at = time / timestep
+    whole = np.round(at)
+    # A stamp that is a step but for rounding belongs to that step, whole.
+    at = np.where(np.abs(at - whole) < ROUNDING, whole, at + 0.5)
+    begin = np.floor(at).astype(np.int64)
+    steps = np.unique(np.concatenate([[0], begin, begin + 1]))
+    return _Held(at, steps[(steps >= 0) & (steps <= last)])

@@ -22,7 +22,14 @@ from mjrig.robot_logs.containers.container import LogFile
 from mjrig.robot_logs.loading import load
 from mjrig.robot_logs.mapping.log_map import LogMap
 from mjrig.robot_logs.quantities import JointTable, Quantities
-from mjrig.robot_logs.resampling import Steps, at_steps, derived, sampled_steps, turned_at
+from mjrig.robot_logs.resampling import (
+    Steps,
+    at_steps,
+    curved_at,
+    derived,
+    sampled_steps,
+    turned_at,
+)
 
 #: The format of recordings that are made of logs.
 FORMAT = "robot log"
@@ -240,7 +247,7 @@ class _Making:
             qpos[:, :7], qvel[:, :6] = base
         for table, speed in zip(positions, speeds, strict=True):
             width = len(table.joints)
-            at_steps(table.time, table.values, at, qpos[:, q : q + width])
+            curved_at(table.time, table.values, speed.values, at, qpos[:, q : q + width])
             at_steps(speed.time, speed.values, at, qvel[:, v : v + width])
             for name in table.joints:
                 kind = self._map.joints[name].kind

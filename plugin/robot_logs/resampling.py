@@ -104,6 +104,36 @@ def at_steps(
     return found
 
 
+def curved_at(
+    time: FloatArray, values: FloatArray, slopes: FloatArray, at: FloatArray, out: FloatArray
+) -> FloatArray:
+    """(n, columns) between their neighbours in time, on cubics with the slopes that are known.
+
+    A straight line between samples of a fast motion is off by more than encoders are.
+    """
+    for k in range(values.shape[1]):
+        fine = np.isfinite(values[:, k]) & np.isfinite(slopes[:, k])
+        if fine.sum() < 2:
+            at_steps(time, values[:, k : k + 1], at, out[:, k : k + 1])
+            continue
+        own = time if fine.all() else time[fine]
+        q, v = (np.asarray(a[fine, k], dtype=np.float64) for a in (values, slopes))
+        after = np.clip(np.searchsorted(own, at), 1, len(own) - 1)
+        span = own[after] - own[after - 1]
+        x = np.clip((at - own[after - 1]) / span, 0.0, 1.0)
+        low, high = q[after - 1], q[after]
+        bend = (
+            x
+            * (1.0 - x)
+            * (
+                (1.0 - x) * (v[after - 1] * span - (high - low))
+                - x * (v[after] * span - (high - low))
+            )
+        )
+        out[:, k] = low + x * (high - low) + bend
+    return out
+
+
 def turned_at(time: FloatArray, quaternions: FloatArray, at: FloatArray) -> FloatArray:
     """Quaternions (n, 4) between their neighbours on the great circle."""
     unit = quaternions / np.linalg.norm(quaternions, axis=1, keepdims=True)

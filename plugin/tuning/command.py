@@ -12,6 +12,7 @@ from mjrig.terminal.help import examples
 from mjrig.terminal.outputs import PLOTS, SCENES, add_output, check_rewritable
 from mjrig.terminal.run_options import add_debug, add_execution
 from mjrig.terminal.scene_options import add_scene, add_scene_options, load_scene
+from mjrig.tuning.excitation import excite_command
 from mjrig.tuning.fitting import fit_command
 from mjrig.tuning.responses import gain_command
 
@@ -47,6 +48,9 @@ def add(commands: Any) -> None:
         _job(jobs, "assign", _assign, "compute gains from natural frequency and damping ratio")
     )
     fit_command.add(_job(jobs, "fit", fit_command.run, "fit parameters to recordings"))
+    excite_command.add(
+        _job(jobs, "excite", excite_command.run, "design a safe motion that shows parameters")
+    )
 
 
 def _job(

@@ -9,7 +9,6 @@ from mjrig.arrays import FloatArray
 from mjrig.names import listed
 from mjrig.sim.world import World
 from mjrig.tuning.fitting.effort_laws import JointEfforts
-from mjrig.tuning.fitting.fit_data import RecordedTrack
 from mjrig.tuning.fitting.fit_law import (
     MARGIN,
     ROUNDING,
@@ -35,13 +34,18 @@ from mjrig.tuning.fitting.identifiability import (
     too_little,
     unreached,
 )
-from mjrig.tuning.fitting.plant import DELAY, Drives
 from mjrig.tuning.fitting.statistics import QUANTILE
 from mjrig.tuning.fitting.unknowns import Bounds, Wanted, delay_bounds, unknowns_of
+from mjrig.tuning.simulated.fit_data import RecordedTrack
+from mjrig.tuning.simulated.plant import DELAY, Drives
 
 #: Efforts with a larger unexplained share come from another law.
 UNEXPLAINED = 0.2
 LIMIT = "torque_limit"
+#: Two kinds of evidence disagree if they differ by more than so many half widths of intervals, ...
+APART = 2.0
+#: ... and by more than this share.
+WORTH_SAYING = 0.02
 
 
 def fit_efforts(
@@ -200,3 +204,22 @@ def _resting_on(found: Estimate, gone: Sequence[Dropped]) -> Estimate:
         return found
     names = listed(d.unknown.parameter for d in gone)
     return replace(found, reason=f"if {names} is as in the scene")
+
+
+def disagreements(motion: Sequence[Estimate], efforts: Sequence[Estimate]) -> tuple[str, ...]:
+    """A note where efforts and motion disagree."""
+    other = {(e.actuator, e.parameter): e for e in efforts if e.identifiable}
+    found = []
+    for e in motion:
+        second = other.get((e.actuator, e.parameter))
+        if second is None or not e.identifiable:
+            continue
+        width = APART * 0.5 * np.hypot(*np.nan_to_num([e.high - e.low, second.high - second.low]))
+        if abs(e.value - second.value) > max(width, WORTH_SAYING * abs(e.value)):
+            found.append(f"{e.parameter} of {e.joint} {second.value:.4g} instead of {e.value:.4g}")
+    if not found:
+        return ()
+    return (
+        f"recorded efforts imply {listed(found)}: they are not what moved the joints, or the model "
+        "differs from the recorded robot",
+    )

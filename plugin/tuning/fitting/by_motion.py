@@ -6,7 +6,6 @@ the recorded setpoints, are compared with the recorded states; the parameters ar
 Levenberg-Marquardt on finite differences, each a world of a batch, and delays by trying them.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -14,11 +13,20 @@ import numpy as np
 
 from mjrig.arrays import FloatArray
 from mjrig.control.base import base_address
-from mjrig.errors import ExecutionError, FitError
+from mjrig.errors import ExecutionError
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
-from mjrig.tuning.fitting.fit_data import RecordedTrack, cut
-from mjrig.tuning.fitting.fit_jobs import Simulator, Stage
+from mjrig.tuning.fitting.findings import (
+    bodies,
+    correlated,
+    correlations,
+    curves_of,
+    fractions_of,
+    offset_notes,
+    real_delays,
+    resting_on,
+    with_shift,
+)
 from mjrig.tuning.fitting.fit_problem import Point, Problem
 from mjrig.tuning.fitting.fit_run import FitOutcome, FitRun, Report
 from mjrig.tuning.fitting.identifiability import (
@@ -34,23 +42,18 @@ from mjrig.tuning.fitting.identifiability import (
     without_interval,
 )
 from mjrig.tuning.fitting.inverse import inverse_starts
-from mjrig.tuning.fitting.plant import DELAY, Drives
+from mjrig.tuning.fitting.lack_of_fit import misfit, why_rejected
 from mjrig.tuning.fitting.search import asked_efforts
-from mjrig.tuning.fitting.simulators import BatchSimulator, PoolSimulator
-from mjrig.tuning.fitting.solver import Solution, cost_of
-from mjrig.tuning.fitting.statistics import (
-    Spread,
-    first_weights,
-    fitted_weights,
-    misfit,
-    spread,
-    why_rejected,
-)
-from mjrig.tuning.fitting.tangent import Tangent
+from mjrig.tuning.fitting.solver import Solution, cost_of, solve
+from mjrig.tuning.fitting.statistics import Spread, first_weights, fitted_weights, spread
+from mjrig.tuning.fitting.timestep import Finer
 from mjrig.tuning.fitting.unknowns import Bounds, Wanted, delay_bounds, unknowns_of
+from mjrig.tuning.simulated.finer import FinerSimulator
+from mjrig.tuning.simulated.fit_data import RecordedTrack
+from mjrig.tuning.simulated.fit_jobs import Simulator, Stage
+from mjrig.tuning.simulated.plant import DELAY, FRACTION, INERTIAL, OF_BODIES, Drives
+from mjrig.tuning.simulated.stages import MotionOptions, simulator_of, stages_of
 
-#: Length of windows where the base is free [s]: contacts make longer ones unpredictable.
-WINDOW = 0.04
 FREE_BASE = (
     "{what}: impacts make the cost rough, so that the search can end beside the "
     "best values, delays one step off, and the intervals are too narrow; record efforts, "
@@ -58,12 +61,14 @@ FREE_BASE = (
 )
 UNCONVERGED = "the search did not converge"
 REJECTED = "no interval: the model is rejected"
-#: Most numbers in the derivatives; beyond that samples are left out.
-ROOM = 1e8
 #: A joint fits badly if its residuals, in units of noise, are this many times the best joint's.
 BAD = 1.5
 #: Another solution must cost less than this share of the first.
 BETTER = 0.999
+#: Steps that initial states of what was held out may take.
+STARTS = 8
+#: Pairs of correlated estimates that are noted.
+MOST_PAIRS = 6
 
 
 def fit_motion(
@@ -71,16 +76,15 @@ def fit_motion(
     world: World,
     drives: Drives,
     tracks: list[RecordedTrack],
+    others: list[RecordedTrack],
     wanted: Wanted,
     bounds: Bounds,
-    *,
-    together: bool,
-    window: float | None,
-    report: Report,
+    options: MotionOptions,
 ) -> Findings:
     """Estimates from recorded states.
 
     Args:
+        others: recordings that are held out as a whole.
         wanted: parameter → places.
 
     Raises:
@@ -89,63 +93,43 @@ def fit_motion(
     longest = max(int(drives.lags.max()), delay_bounds(bounds)[1] * (DELAY in wanted))
     skip = 0 if drives.remembers else longest * int(drives.ticks.max())
     count = sum(map(len, wanted.values()))
-    stage = _stage(world, drives, tracks, window, skip, count)
-    simulator = _simulator(scene, stage)
+    stage, judged = stages_of(world, drives, [*tracks, *others], len(tracks), options, skip, count)
+    simulator = simulator_of(scene, stage)
     try:
-        return _Task(world, stage, simulator, wanted, bounds, together, report).go()
+        task = _Task(scene, world, stage, judged, simulator, wanted, bounds, options)
+        return task.go()
     finally:
         simulator.close()
-
-
-def _stage(
-    world: World,
-    drives: Drives,
-    tracks: list[RecordedTrack],
-    window: float | None,
-    skip: int,
-    count: int,
-) -> Stage:
-    tangent = Tangent.of(world.model, world[drives.actor].model_map.joint_ids)
-    if window is not None and not window > 0.0:
-        raise FitError(f"the length of windows must be above 0 s, got {window:g}")
-    if window is None:
-        window = WINDOW if tangent.turns and not drives.remembers else math.inf
-    length = None if math.isinf(window) else max(round(window / world.timestep), 2)
-    if length is not None and drives.remembers:
-        raise FitError(
-            f"{drives.actor}: its laws have internal state, unknown at the start of a window; "
-            "fit whole recordings: window inf"
-        )
-    windows = cut(tracks, length, int(np.lcm.reduce(drives.ticks)), skip)
-    size = sum(len(w.samples) for w in windows) * 2 * len(tangent) * (count + 2 * len(tangent))
-    every = max(1, math.ceil(size / ROOM))
-    thin = [replace(w, samples=w.samples[::every], after=w.after[::every]) for w in windows]
-    return Stage(drives, tracks, thin, tangent)
-
-
-def _simulator(scene: Scene, stage: Stage) -> Simulator:
-    try:
-        return BatchSimulator(scene, stage)
-    except ExecutionError:  # a law that runs in Python
-        return PoolSimulator(scene, stage)
 
 
 @dataclass(frozen=True)
 class _Task:
     """A prepared fit to motion."""
 
+    scene: Scene
     world: World
     stage: Stage
+    judged: Stage | None
     simulator: Simulator
     wanted: Wanted
     bounds: Bounds
-    together: bool
-    report: Report
+    options: MotionOptions
     #: What was said of solutions so far.
     verdicts: list[tuple[Solution, str]] = field(default_factory=list)
+    #: What solutions owe to the timestep.
+    steps: list[tuple[Solution, Finer]] = field(default_factory=list)
+
+    @property
+    def report(self) -> Report:
+        return self.options.report
+
+    @property
+    def is_real(self) -> bool:
+        """Whether a robot was recorded, whose drives know nothing of physics steps."""
+        return any(self.stage.tracks[w.track].is_real for w in self.stage.windows)
 
     def go(self) -> Findings:
-        problem = Problem(self.stage, self.simulator, [], apart=not self.together)
+        problem = Problem(self.stage, self.simulator, [], apart=not self.options.together)
         start = problem.start()
         (residuals,) = problem.residuals([start])
         problem.refuse_divergence(residuals)
@@ -153,8 +137,11 @@ class _Task:
         limit = start.values["torque_limit"]
         # No limit is replaced by an unreached finite one, which can be varied.
         start.values["torque_limit"] = np.where(np.isinf(limit), 2.0 * efforts + 1.0, limit)
-        unknowns = unknowns_of(self.world, self.stage.drives, self.wanted, self.bounds, efforts)
-        problem = problem.with_unknowns(unknowns)
+        unknowns = unknowns_of(
+            self.world, self.stage.drives, self.wanted, self.bounds, efforts, self.options.prior
+        )
+        parts = fractions_of(problem, self.wanted) if self.is_real else []
+        problem = problem.with_unknowns([*unknowns, *parts])
         outcome = self._best(problem, start)
         errors = spread(problem, outcome.solution)
         gone: list[Dropped] = []
@@ -162,7 +149,12 @@ class _Task:
             gone += new
             problem, outcome = self._without(problem, outcome, new)
             errors = spread(problem, outcome.solution)
-        return self._result(problem, outcome, errors, gone)
+        return self._result(problem, start, outcome, errors, gone)
+
+    def _from(self, problem: Problem, outcome: FitOutcome, point: Point) -> FitOutcome:
+        """Another problem solved from the end of one."""
+        weights = outcome.solution.system.weights
+        return self._run(problem).finish(point, weights, outcome.before)
 
     def _best(self, problem: Problem, start: Point) -> FitOutcome:
         """The outcome; if it is doubtful, the better one of it and some that begin elsewhere."""
@@ -224,12 +216,18 @@ class _Task:
         lags = point.lags.copy()
         for place in bad:
             lags[place] = start.lags[place]
-            for name, array in values.items():
-                array[place] = start.values[name][place]
+            for name in {u.parameter for u in problem.unknowns if u.is_of_joint}:
+                values[name][place] = start.values[name][place]
         return self._run(problem).go(replace(point, values=values, lags=lags))
 
     def _run(self, problem: Problem) -> FitRun:
-        return FitRun(problem, self.wanted.get(DELAY, ()), delay_bounds(self.bounds), self.report)
+        return FitRun(
+            problem,
+            self.wanted.get(DELAY, ()),
+            delay_bounds(self.bounds),
+            neighbours=not self.is_real,
+            report=self.report,
+        )
 
     def _without(
         self, problem: Problem, outcome: FitOutcome, gone: Sequence[Dropped]
@@ -241,24 +239,19 @@ class _Task:
         low = np.array([d.low for d in gone])
         point = point.put(out, np.where(np.isfinite(old), np.maximum(old, low), point.get(out)))
         fewer = problem.with_unknowns([u for u in problem.unknowns if u not in out])
-        weights = fitted_weights(problem, outcome.solution)
-        return fewer, self._run(fewer).finish(point, weights, outcome.before)
+        return fewer, self._from(fewer, outcome, point)
 
     def _result(
-        self, problem: Problem, outcome: FitOutcome, errors: Spread, gone: Sequence[Dropped]
+        self,
+        problem: Problem,
+        start: Point,
+        outcome: FitOutcome,
+        errors: Spread,
+        gone: Sequence[Dropped],
     ) -> Findings:
-        point, drives = outcome.solution.point, self.stage.drives
-        found = []
-        for i, (u, error) in enumerate(zip(problem.unknowns, errors.errors, strict=True)):
-            one = estimate(drives, u, float(point.values[u.parameter][u.place]), float(error))
-            found.append(with_other_lags(one, problem, i, outcome.profiles, errors))
-        found = [_resting_on(e, problem, gone) for e in found]
-        found += [
-            left_alone(drives, d, float(point.values[d.unknown.parameter][d.unknown.place]))
-            for d in gone
-        ]
-        limits = delay_bounds(self.bounds)
-        found += [delay_estimate(problem, point, p, errors, limits) for p in outcome.profiles]
+        point = outcome.solution.point
+        finer = self._finer(problem, outcome.solution)
+        found = self._estimates(problem, outcome, errors, gone, finer.shift)
         free = bool(self.stage.tangent.turns)
         has_base = base_address(self.world[self.stage.drives.actor]) is not None
         what = "the base is free" if has_base else "the model has a free body"
@@ -270,6 +263,14 @@ class _Task:
         elif rejection:
             found = [without_interval(e, REJECTED) for e in found]
             notes += (rejection,)
+        notes += finer.notes(problem, errors) + offset_notes(problem, outcome.solution)
+        curves = [curves_of(problem.stage, outcome.before, outcome.solution.residuals, held=False)]
+        judged = self._judged(start, point)
+        if judged is not None and self.judged is not None:
+            curves.append(curves_of(self.judged, *judged, held=True))
+        held = ({}, {}) if judged is None else tuple(map(self._rms, judged))
+        pairs = correlated(problem, errors)
+        notes += tuple(map(str, pairs[:MOST_PAIRS]))
         return Findings(
             tuple(found),
             self._rms(outcome.before),
@@ -277,7 +278,77 @@ class _Task:
             notes,
             outcome.solution.converged,
             rejection,
+            held[0],
+            held[1],
+            tuple(c for own in curves for c in own),
+            correlations(problem, errors),
+            pairs,
         )
+
+    def _estimates(
+        self,
+        problem: Problem,
+        outcome: FitOutcome,
+        errors: Spread,
+        gone: Sequence[Dropped],
+        shift: FloatArray,
+    ) -> list[Estimate]:
+        point, drives = outcome.solution.point, self.stage.drives
+        found = []
+        for i, (u, error) in enumerate(zip(problem.unknowns, errors.errors, strict=True)):
+            if u.parameter in (INERTIAL, FRACTION):
+                continue
+            one = estimate(drives, u, float(point.values[u.parameter][u.place]), float(error))
+            one = with_other_lags(one, problem, i, outcome.profiles, errors)
+            found.append(with_shift(one, u, float(shift[i])))
+        found = [resting_on(e, problem, gone) for e in found]
+        found += [
+            left_alone(drives, d, float(point.values[d.unknown.parameter][d.unknown.place]))
+            for d in gone
+            if d.unknown.parameter != FRACTION
+        ]
+        if self.is_real:
+            found += real_delays(problem, point, errors, self.wanted, gone)
+        else:
+            limits = delay_bounds(self.bounds)
+            found += [delay_estimate(problem, point, p, errors, limits) for p in outcome.profiles]
+        return [*found, *bodies(problem, point, errors, self.wanted, shift)]
+
+    def _finer(self, problem: Problem, solution: Solution) -> Finer:
+        """What the estimates owe to the timestep, if a robot was recorded."""
+        if not self.is_real or self.stage.tangent.turns:
+            return Finer.nothing(problem)
+        for judged, known in self.steps:
+            if judged is solution:
+                return known
+        try:
+            simulator = FinerSimulator(self.scene, self.stage)
+        except ExecutionError:
+            return Finer.nothing(problem)
+        self.report("half the timestep")
+        self.steps.append((solution, Finer.of(problem, solution, simulator)))
+        return self.steps[-1][1]
+
+    def _judged(
+        self, start: Point, found: Point
+    ) -> tuple[list[FloatArray], list[FloatArray]] | None:
+        """Residuals of what was held out, with the scene's values and with the fitted ones.
+
+        The initial states are estimated with either: they belong to no model.
+        """
+        if self.judged is None:
+            return None
+        self.report("held out")
+        simulator = simulator_of(self.scene, self.judged)
+        try:
+            problem = Problem(self.judged, simulator, [], apart=not self.options.together)
+            begin = problem.start()
+            weights = first_weights(problem)
+            points = (replace(p, moves=begin.moves) for p in (start, found))
+            before, after = (solve(problem, p, weights, most=STARTS).residuals for p in points)
+            return before, after
+        finally:
+            simulator.close()
 
     def _rejection(self, problem: Problem, solution: Solution) -> str:
         """Why the model is rejected; empty: it is not."""
@@ -285,7 +356,8 @@ class _Task:
             if judged is solution:
                 return verdict
         self.report("lack of fit")
-        worst = misfit(problem, solution, spread(problem, solution))
+        nuisance = self._finer(problem, solution).nuisance
+        worst = misfit(problem, solution, spread(problem, solution), nuisance)
         self.verdicts.append((solution, "" if worst is None else why_rejected(worst)))
         return self.verdicts[-1][1]
 
@@ -296,26 +368,10 @@ class _Task:
         )
         own = np.searchsorted(stage.tangent.dofs, stage.drives.dofs)
         values = np.sqrt(np.mean(every[:, own] ** 2, axis=0))
-        chosen = sorted({place for places in self.wanted.values() for place in places})
+        of_joints = [own for name, own in self.wanted.items() if name not in OF_BODIES]
+        chosen = sorted({place for own in of_joints for place in own})
+        chosen = chosen if len(of_joints) == len(self.wanted) else list(range(len(stage.drives)))
         return {stage.drives.joints[i]: float(values[i]) for i in chosen}
-
-
-def _resting_on(found: Estimate, problem: Problem, gone: Sequence[Dropped]) -> Estimate:
-    """Mark values that are valid only together with one that was kept fixed."""
-    joints = problem.stage.drives.joints
-    for drop in gone:
-        partner = drop.partner
-        if partner is None or partner.parameter != found.parameter:
-            continue
-        if joints[partner.place] == found.joint:
-            whose = (
-                ""
-                if drop.unknown.place == partner.place
-                else (f" of {joints[drop.unknown.place]!r}")
-            )
-            text = f"if {drop.unknown.parameter}{whose} is as in the scene"
-            return replace(found, reason=text)
-    return found
 
 
 def _misses_of(problem: Problem, solution: Solution) -> dict[int, float]:

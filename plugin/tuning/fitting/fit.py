@@ -13,31 +13,49 @@ from pathlib import Path
 import mujoco
 import numpy as np
 
-from mjrig.errors import FitError
+from mjrig.errors import BindingError, FitError
 from mjrig.gains.choice import way_to_motors
-from mjrig.names import listed, suggestion
+from mjrig.names import Slots, listed, suggestion
 from mjrig.recording.reading import read_recording
 from mjrig.recording.recording import Recording
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim.batch import strip
 from mjrig.sim.world import World
-from mjrig.tuning.fitting.by_efforts import fit_efforts
+from mjrig.tuning.fitting.by_efforts import disagreements, fit_efforts
 from mjrig.tuning.fitting.by_motion import fit_motion
 from mjrig.tuning.fitting.effort_laws import OF_LAWS, why_not
-from mjrig.tuning.fitting.fit_data import RecordedTrack, check_bases, read_tracks
 from mjrig.tuning.fitting.fit_run import Report
-from mjrig.tuning.fitting.identifiability import EFFORTS, MOTION, Estimate, Findings
-from mjrig.tuning.fitting.plant import DELAY, GAINS, Drives, check_parameters, drives_of
-from mjrig.tuning.fitting.tangent import Tangent
+from mjrig.tuning.fitting.identifiability import (
+    EFFORTS,
+    MOTION,
+    Correlated,
+    Correlations,
+    Curves,
+    Estimate,
+    Findings,
+)
+from mjrig.tuning.fitting.torque_gain import torque_gains
 from mjrig.tuning.fitting.unknowns import Bounds, Wanted, check_bounds
+from mjrig.tuning.simulated.fit_data import RecordedTrack, check_bases, read_tracks
+from mjrig.tuning.simulated.held_out import SHORTEST
+from mjrig.tuning.simulated.plant import (
+    DELAY,
+    GAINS,
+    OF_BODIES,
+    PAYLOAD,
+    TORQUE_GAIN,
+    Drives,
+    check_parameters,
+    drives_of,
+)
+from mjrig.tuning.simulated.stages import MotionOptions
+from mjrig.tuning.simulated.tangent import Tangent
 
 #: Kinds of evidence; auto: efforts for laws of free-base robots, else motion.
 AUTO = "auto"
 EVIDENCE = (AUTO, MOTION, EFFORTS)
-#: Two kinds of evidence disagree if they differ by more than so many half widths of intervals, ...
-APART = 2.0
-#: ... and by more than this share.
-WORTH_SAYING = 0.02
+#: The share of a recording that is held out, and the largest that can be.
+VALIDATE, MOST_HELD_OUT = 0.25, 0.8
 
 
 @dataclass(frozen=True)
@@ -57,6 +75,12 @@ class Fit:
         rejection: why the model cannot be right by the motion; empty: nothing speaks against it.
             Values of a rejected model make up for what is wrong elsewhere, and have no intervals.
         seconds: how long it took.
+        held_before, held_after: like `rms_before` and `rms_after`, of what the fit has not seen;
+            empty: nothing was held out.
+        held_out: names of the files that were held out as a whole.
+        curves: recorded and simulated positions, of what was fitted to and of what was held out.
+        correlations: of all estimates by motion.
+        correlated: pairs of them that the recordings hardly tell apart.
     """
 
     actor: str
@@ -70,6 +94,12 @@ class Fit:
     effort_after: dict[str, float] = field(default_factory=dict)
     converged: bool = True
     rejection: str = ""
+    held_before: dict[str, float] = field(default_factory=dict)
+    held_after: dict[str, float] = field(default_factory=dict)
+    held_out: tuple[str, ...] = ()
+    curves: tuple[Curves, ...] = ()
+    correlations: Correlations = field(default_factory=Correlations)
+    correlated: tuple[Correlated, ...] = ()
 
     def __getitem__(self, key: tuple[str, str]) -> Estimate:
         """The estimate of a joint (or actuator) and a parameter.
@@ -84,6 +114,30 @@ class Fit:
         raise KeyError(key)
 
 
+@dataclass(frozen=True)
+class FitOptions:
+    """How a fit is done.
+
+    Attributes:
+        evidence: `motion`; `efforts`, for kp, kv, delay and torque_limit; `auto`: efforts for these
+            where they are recorded and the base is free to touch the ground, motion for the rest.
+        together: include dynamic coupling between joints in the derivatives; False: joint by
+            joint, which is faster, and as good for weakly coupled joints.
+        window: length of the windows [s]; inf: whole recordings; None: whole recordings of fixed
+            robots, 0.04 s of free ones.
+        prior: standard deviation around the scene's values that is assumed beforehand, as a share
+            of them; None: 0.5 for bodies, nothing for joints.
+        validate: what the fit does not see and is judged by: a share of each recording, or
+            recordings; None: nothing. By default a quarter of recordings of 2 s and more.
+    """
+
+    evidence: str = AUTO
+    together: bool = True
+    window: float | None = None
+    prior: float | None = None
+    validate: float | Sequence[Recording | str | Path] | None = VALIDATE
+
+
 def fit(
     scene: Scene | str | Path,
     recordings: Iterable[Recording | str | Path],
@@ -91,10 +145,14 @@ def fit(
     *,
     actor: str | None = None,
     joints: str | Sequence[str] = ".*",
+    bodies: str | Sequence[str] = ".*",
+    payload: str | None = None,
     evidence: str = AUTO,
     together: bool = True,
     bounds: Bounds | None = None,
     window: float | None = None,
+    prior: float | None = None,
+    validate: float | Sequence[Recording | str | Path] | None = VALIDATE,
     hints: Mapping[str, object] | None = None,
     report: Report = lambda text: None,
 ) -> Fit:
@@ -103,16 +161,14 @@ def fit(
     Args:
         scene: initial values of the fit; it is not changed.
         recordings: files or objects, all explained by the same parameters.
-        parameters: some of kp, kv, delay, armature, damping, frictionloss, torque_limit.
+        parameters: of joints: kp, kv, delay, armature, damping, frictionloss, torque_limit,
+            encoder_offset, feedback_delay, torque_gain; of bodies: mass, centre, inertia, payload.
         actor: name of the robot; None: the only actor driven by laws.
         joints: patterns of joint or actuator names.
-        evidence: `motion`; `efforts`, for kp, kv, delay and torque_limit; `auto`: efforts for these
-            where they are recorded and the base is free to touch the ground, motion for the rest.
-        together: include dynamic coupling between joints in the derivatives; False: joint by
-            joint, which is faster, and as good for weakly coupled joints.
+        bodies: patterns of body names, for mass, centre and inertia.
+        payload: the body that carries it, for `payload`.
+        evidence, together, window, prior, validate: see `FitOptions`.
         bounds: parameter → (low, high), within the bounds of the properties; delay in steps.
-        window: length of the windows [s]; inf: whole recordings; None: whole recordings of fixed
-            robots, 0.04 s of free ones.
         hints: what recording files do not state themselves, as for a replay.
         report: called with progress messages.
 
@@ -123,14 +179,18 @@ def fit(
         SceneError: the scene cannot be built.
     """
     began = time.perf_counter()
-    if evidence not in EVIDENCE:
-        raise FitError(f"unknown evidence {evidence!r}; {suggestion(evidence, EVIDENCE)}")
+    options = FitOptions(evidence, together, window, prior, validate)
+    _check_options(options)
     scene = scene if isinstance(scene, Scene) else Scene.load(scene)
     world = World(scene)
-    read = [
-        r if isinstance(r, Recording) else read_recording(r, hints, timestep=world.timestep)
-        for r in recordings
-    ]
+
+    def read(given: Iterable[Recording | str | Path]) -> list[Recording]:
+        return [
+            r if isinstance(r, Recording) else read_recording(r, hints, timestep=world.timestep)
+            for r in given
+        ]
+
+    fitted, judged = read(recordings), read(_others(options))
     strip(world)
     world.reset()
     drives = drives_of(world, actor or _only(world))
@@ -138,40 +198,119 @@ def fit(
     check_parameters(parameters, drives, chosen)
     limits = bounds or {}
     check_bounds(limits, parameters)
-    tracks = read_tracks(world, drives.actor, read)
-    plan = _plan(world, drives, tracks, {name: chosen for name in parameters}, evidence)
+    drives, wanted = _wanted(drives, parameters, chosen, bodies, payload)
+    tracks = read_tracks(world, drives.actor, fitted)
+    others = read_tracks(world, drives.actor, judged) if judged else []
+    plan = _plan(world, drives, tracks, wanted, evidence)
     by_efforts = by_motion = Findings()
     if plan.efforts:
         report("efforts")
         by_efforts = fit_efforts(world, drives, tracks, plan.efforts, limits)
+    share, remark = _share(options, tracks, world.timestep)
     if plan.motion:
-        check_bases(tracks, drives.actor)
+        check_bases([*tracks, *others], drives.actor)
         known = _with(drives, by_efforts.estimates if not plan.is_check else ())
-        by_motion = fit_motion(
-            scene, world, known, tracks, plan.motion, limits,
-            together=together, window=window, report=report,
-        )  # fmt: skip
-    notes = (*(note for track in tracks for note in track.notes), *plan.notes)
+        how = MotionOptions(together, window, prior, share, report)
+        by_motion = fit_motion(scene, world, known, tracks, others, plan.motion, limits, how)
+        remark = "" if by_motion.held_after else remark
+    notes = (*(note for track in [*tracks, *others] for note in track.notes), *plan.notes)
+    gains: tuple[Estimate, ...] = ()
+    if TORQUE_GAIN in parameters:
+        gains = torque_gains(world, _with(drives, by_motion.estimates), tracks, chosen, by_motion)
     if plan.is_check:
-        notes += _disagreements(by_motion.estimates, by_efforts.estimates)
+        if not gains:
+            notes += disagreements(by_motion.estimates, by_efforts.estimates)
         by_efforts = Findings()
-    found = [*by_efforts.estimates, *by_motion.estimates]
+    found = [*by_efforts.estimates, *by_motion.estimates, *gains]
     order = {name: i for i, name in enumerate(parameters)}
     place = {name: i for i, name in enumerate(drives.actuators)}
-    found.sort(key=lambda e: (order[e.parameter], place[e.actuator]))
+    found.sort(key=lambda e: (order[e.parameter.split(".")[0]], place.get(e.actuator, 0)))
     return Fit(
         drives.actor,
         tuple(found),
         tuple(t.name for t in tracks),
         by_motion.before,
         by_motion.after,
-        (*notes, *by_efforts.notes, *by_motion.notes),
+        (*notes, *by_efforts.notes, *by_motion.notes, *filter(None, [remark])),
         time.perf_counter() - began,
         by_efforts.before,
         by_efforts.after,
         by_motion.converged,
         by_motion.rejection,
+        held_before=by_motion.held_before,
+        held_after=by_motion.held_after,
+        held_out=tuple(t.name for t in others),
+        curves=by_motion.curves,
+        correlations=by_motion.correlations,
+        correlated=by_motion.correlated,
     )
+
+
+def _check_options(options: FitOptions) -> None:
+    if options.evidence not in EVIDENCE:
+        hint = suggestion(options.evidence, EVIDENCE)
+        raise FitError(f"unknown evidence {options.evidence!r}; {hint}")
+    share = options.validate
+    if isinstance(share, float | int) and not 0.0 < share <= MOST_HELD_OUT:
+        raise FitError(
+            f"validate: the share that is held out must be above 0 and at most {MOST_HELD_OUT:g}, "
+            f"got {share:g}; none: nothing is held out"
+        )
+    if options.prior is not None and not 0.0 < options.prior < np.inf:
+        raise FitError(f"prior: must be above 0, got {options.prior:g}")
+
+
+def _others(options: FitOptions) -> Sequence[Recording | str | Path]:
+    """Recordings that are held out as a whole."""
+    given = options.validate
+    return () if given is None or isinstance(given, float | int) else given
+
+
+def _share(
+    options: FitOptions, tracks: Sequence[RecordedTrack], timestep: float
+) -> tuple[float | None, str]:
+    """The share of each recording that is held out, and what is said if there is none."""
+    share = options.validate
+    if share is None or not isinstance(share, float | int):
+        return None, ""
+    shortest = min(float(t.step[-1] - t.step[0]) * timestep for t in tracks)
+    if share == VALIDATE and shortest < SHORTEST:
+        return None, ""
+    return float(share), "nothing could be held out: the error is that of what was fitted to"
+
+
+def _wanted(
+    drives: Drives,
+    parameters: Sequence[str],
+    chosen: Sequence[int],
+    bodies: str | Sequence[str],
+    payload: str | None,
+) -> tuple[Drives, Wanted]:
+    """The joints or bodies of each parameter; and the drives with the body that has the payload."""
+    names = list(drives.links)
+    if (payload is not None) != (PAYLOAD in parameters):
+        raise FitError(
+            "payload: name the body that carries it, and payload among the parameters; bodies: "
+            f"{listed(names)}"
+        )
+    if payload is not None:
+        if payload not in names:
+            raise FitError(f"payload: no body {payload!r} can move; {suggestion(payload, names)}")
+        drives = replace(drives, payload=names.index(payload))
+    slots = Slots([(name,) for name in names], drives.actor, "movable body")
+    wanted: dict[str, Sequence[int]] = {}
+    for name in parameters:
+        if name == PAYLOAD:
+            wanted[name] = [drives.payload]
+        elif name in OF_BODIES:
+            patterns = [bodies] if isinstance(bodies, str) else bodies
+            try:
+                wanted[name] = sorted({i for p in patterns for i in slots.match(p)})
+            except BindingError as error:
+                raise FitError(str(error)) from None
+        else:
+            wanted[name] = chosen
+    return drives, wanted
 
 
 def _only(world: World) -> str:
@@ -200,7 +339,9 @@ class _Plan:
 def _plan(
     world: World, drives: Drives, tracks: Sequence[RecordedTrack], wanted: Wanted, evidence: str
 ) -> _Plan:
-    if evidence == MOTION:
+    by_both = wanted
+    wanted = {name: places for name, places in wanted.items() if name != TORQUE_GAIN}
+    if evidence == MOTION or not wanted:
         return _Plan({}, wanted)
     laws = {name: places for name, places in wanted.items() if name in OF_LAWS}
     silent: dict[str, list[int]] = {}
@@ -214,7 +355,7 @@ def _plan(
                 by_effort.setdefault(name, []).append(place)
     lines = [f"{_whose(drives, places)}: {reason}" for reason, places in silent.items()]
     if evidence == EFFORTS:
-        others = [name for name in wanted if name not in OF_LAWS]
+        others = [name for name in by_both if name not in OF_LAWS]
         if others:
             raise FitError(f"efforts cannot identify {listed(others)}; use motion, or auto")
         if lines:
@@ -244,28 +385,11 @@ def _with(drives: Drives, found: Sequence[Estimate]) -> Drives:
     values = {name: array.copy() for name, array in drives.values.items()}
     lags = drives.lags.copy()
     for e in found:
+        if e.actuator not in drives.actuators:
+            continue  # of a body
         place = drives.actuators.index(e.actuator)
         if e.parameter == DELAY:
-            lags[place] = int(e.value)
+            lags[place] = round(e.value)
         elif e.parameter in GAINS:
             values[e.parameter][place] = e.value
     return replace(drives, values=values, lags=lags)
-
-
-def _disagreements(motion: Sequence[Estimate], efforts: Sequence[Estimate]) -> tuple[str, ...]:
-    """A note where efforts and motion disagree."""
-    other = {(e.actuator, e.parameter): e for e in efforts if e.identifiable}
-    found = []
-    for e in motion:
-        second = other.get((e.actuator, e.parameter))
-        if second is None or not e.identifiable:
-            continue
-        width = APART * 0.5 * np.hypot(*np.nan_to_num([e.high - e.low, second.high - second.low]))
-        if abs(e.value - second.value) > max(width, WORTH_SAYING * abs(e.value)):
-            found.append(f"{e.parameter} of {e.joint} {second.value:.4g} instead of {e.value:.4g}")
-    if not found:
-        return ()
-    return (
-        f"recorded efforts imply {listed(found)}: they are not what moved the joints, or the model "
-        "differs from the recorded robot",
-    )

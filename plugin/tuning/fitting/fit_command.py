@@ -19,7 +19,10 @@ STAGES = {
     "effort limits": 0.1,
     "everything together": 0.4,
     "neighbouring delays": 0.85,
-    "lack of fit": 0.95,
+    "delays between steps": 0.7,
+    "lack of fit": 0.9,
+    "half the timestep": 0.9,
+    "held out": 0.97,
 }
 
 
@@ -33,8 +36,33 @@ def add(parser: argparse.ArgumentParser) -> None:
         type=lambda text: [name.strip() for name in text.split(",") if name.strip()],
         default=["kp", "kv"],
         metavar="A,B,…",
-        help="comma-separated: kp, kv, delay, armature, damping, frictionloss,"
-        " torque_limit (kp,kv)",
+        help="comma-separated: kp, kv, delay, armature, damping, frictionloss, torque_limit,"
+        " encoder_offset, feedback_delay, torque_gain; of bodies: mass, centre, inertia, payload"
+        " (kp,kv)",
+    )
+    parser.add_argument(
+        "--bodies",
+        metavar="PATTERN",
+        default=".*",
+        help="bodies whose mass, centre or inertia is fitted, a regular expression (.*)",
+    )
+    parser.add_argument(
+        "--payload", metavar="BODY", help="body that carries an unknown payload, for payload"
+    )
+    parser.add_argument(
+        "--prior",
+        type=float,
+        metavar="S",
+        help="standard deviation around the scene's values that is assumed beforehand, as a share"
+        " of them (bodies 0.5, joints none)",
+    )
+    parser.add_argument(
+        "--validate",
+        type=_validate,
+        action="append",
+        metavar="SHARE|none|RECORDING",
+        help="what the fit does not see and is judged by: a share of each recording, nothing,"
+        " or another recording (0.25 of recordings of 2 s and more)",
     )
     parser.add_argument(
         "--evidence",
@@ -71,6 +99,13 @@ def add(parser: argparse.ArgumentParser) -> None:
         suffixes=PLOTS,
         needs=("a plot", "matplotlib", "plot"),
     )
+    add_output(
+        parser,
+        "--report",
+        metavar="DIR",
+        help="write report.html and report.json there",
+        folder=True,
+    )
     where = parser.add_mutually_exclusive_group()
     where.add_argument(
         "--write", action="store_true", help="write the fitted values into the scene"
@@ -96,6 +131,34 @@ def _bounds(text: str) -> tuple[str, tuple[float, float]]:
         ) from None
 
 
+def _validate(text: str) -> float | Path | None:
+    if text == "none":
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        return Path(text)
+
+
+def _held_out(given: list[Any] | None) -> Any:
+    """What the options hold out: a share, recordings, or nothing.
+
+    Raises:
+        FitError: several that exclude each other.
+    """
+    from mjrig.errors import FitError
+    from mjrig.tuning.fitting.fit import VALIDATE
+
+    if given is None:
+        return VALIDATE
+    files = [one for one in given if isinstance(one, Path)]
+    if files and len(files) == len(given):
+        return files
+    if len(given) > 1:
+        raise FitError("--validate: give one share, or none, or recordings, not several of these")
+    return given[0]
+
+
 def run(options: argparse.Namespace) -> int:
     """Fit, print, and write the result as the options request."""
     from mjrig.errors import PropertyError
@@ -118,6 +181,10 @@ def run(options: argparse.Namespace) -> int:
             joints=options.joint,
             evidence=options.evidence,
             together=not options.each,
+            bodies=options.bodies,
+            payload=options.payload,
+            prior=options.prior,
+            validate=_held_out(options.validate),
             bounds=dict(options.bounds),
             window=options.window,
             hints=hints_of(options),
@@ -125,6 +192,10 @@ def run(options: argparse.Namespace) -> int:
         )
     if options.plot is not None:
         plot(found, options.plot)
+    if options.report is not None:
+        from mjrig.tuning.fitting.fit_page import write_page
+
+        write_page(found, options.report)
     if options.json:
         print(json.dumps(report_data(found), indent=2, ensure_ascii=False))
     else:

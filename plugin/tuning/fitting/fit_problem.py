@@ -7,9 +7,9 @@ import numpy as np
 
 from mjrig.arrays import FloatArray
 from mjrig.errors import FitError
-from mjrig.tuning.fitting.fit_data import FitWindow, Places
-from mjrig.tuning.fitting.fit_jobs import Jobs, Simulator, Stage
-from mjrig.tuning.fitting.plant import Lags
+from mjrig.tuning.simulated.fit_data import FitWindow, Places
+from mjrig.tuning.simulated.fit_jobs import Jobs, Runs, Simulator, Stage
+from mjrig.tuning.simulated.plant import INERTIAL, PAYLOAD, Lags
 
 #: Finite differences: share of a parameter's scale, and of initial states [rad or m, and per s].
 STEP = 1e-4
@@ -20,13 +20,23 @@ AROUND = 8
 
 @dataclass(frozen=True)
 class Unknown:
-    """An unknown: a parameter of one joint, its bounds and its scale."""
+    """An unknown: a parameter of one joint, its bounds and its scale.
+
+    `place` is the joint; of bodies, one of the numbers of `inertial`. `prior` is the standard
+    deviation around the scene's value that is assumed beforehand; inf: nothing is.
+    """
 
     parameter: str
     place: int
     low: float
     high: float
     scale: float
+    prior: float = np.inf
+
+    @property
+    def is_of_joint(self) -> bool:
+        """Whether it belongs to a joint, not to a body."""
+        return self.parameter not in (INERTIAL, PAYLOAD)
 
 
 @dataclass(frozen=True)
@@ -133,6 +143,23 @@ class Problem:
         return Problem(self.stage, self._simulator, unknowns, apart=self.apart)
 
     @property
+    def precision(self) -> FloatArray:
+        """One over the variance that is assumed of each unknown beforehand; 0: nothing is."""
+        return np.array([u.prior for u in self.unknowns]) ** -2.0
+
+    @property
+    def centre(self) -> FloatArray:
+        """The scene's values of the unknowns."""
+        values = self.stage.drives.values
+        found = np.array([values[u.parameter][u.place] for u in self.unknowns])
+        return np.where(np.isfinite(found), found, 0.0)
+
+    def penalty(self, point: Point) -> float:
+        """What priors add to the cost."""
+        away = point.get(self.unknowns) - self.centre
+        return float(self.precision @ away**2) if len(away) else 0.0
+
+    @property
     def num_windows(self) -> int:
         """How many windows there are."""
         return len(self.stage.windows)
@@ -144,8 +171,10 @@ class Problem:
         moves = np.stack([_smoothed(self.stage, w) for w in self.stage.windows])
         return Point(values, drives.lags.copy(), moves)
 
-    def residuals(self, points: Sequence[Point]) -> list[list[FloatArray]]:
-        """For each point and window (samples, measured columns)."""
+    def residuals(
+        self, points: Sequence[Point], simulator: Runs | None = None
+    ) -> list[list[FloatArray]]:
+        """For each point and window (samples, measured columns); by another simulator if given."""
         count = self.num_windows
         windows = np.tile(np.arange(count), len(points))
         repeat = np.repeat(np.arange(len(points)), count)
@@ -155,7 +184,7 @@ class Problem:
             np.stack([p.lags for p in points])[repeat],
             np.concatenate([p.moves for p in points]),
         )
-        found = self._simulator.run(jobs)
+        found = (simulator or self._simulator).run(jobs)
         cut = [r[:, self.measured[w]] for r, w in zip(found, windows, strict=True)]
         return [cut[i * count : (i + 1) * count] for i in range(len(points))]
 
@@ -183,10 +212,10 @@ class Problem:
         return Linearised(point, base, by_unknown, by_start)
 
     def _parameter_groups(self, point: Point) -> list["_Group"]:
-        names = dict.fromkeys(u.parameter for u in self.unknowns)
-        one = [[i] for i in range(len(self.unknowns))]
-        by_name = [[i for i, u in enumerate(self.unknowns) if u.parameter == n] for n in names]
-        return [self._parameter_group(point, g) for g in (by_name if self.apart else one)]
+        groups: dict[object, list[int]] = {}
+        for i, u in enumerate(self.unknowns):
+            groups.setdefault(u.parameter if self.apart and u.is_of_joint else i, []).append(i)
+        return [self._parameter_group(point, g) for g in groups.values()]
 
     def _parameter_group(self, point: Point, indices: Sequence[int]) -> "_Group":
         chosen = [self.unknowns[i] for i in indices]
@@ -195,7 +224,10 @@ class Problem:
         steps = np.where(now + steps > np.array([u.high for u in chosen]), -steps, steps)
         moved = point.put(chosen, now + steps)
         steps = moved.get(chosen) - now
-        rows = [self._own_columns(u.place) if self.apart else None for u in chosen]
+        alone = [self.apart and u.is_of_joint for u in chosen]
+        rows = [
+            self._own_columns(u.place) if a else None for u, a in zip(chosen, alone, strict=True)
+        ]
         return _Group(moved, list(zip(indices, map(float, steps), rows, strict=True)))
 
     def _start_groups(self, point: Point) -> list["_Group"]:

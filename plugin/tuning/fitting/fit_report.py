@@ -17,7 +17,8 @@ from mjrig.terminal.figures import save_figure
 from mjrig.terminal.table import format_table
 from mjrig.tuning.fitting.fit import Fit
 from mjrig.tuning.fitting.identifiability import Estimate
-from mjrig.tuning.fitting.plant import DELAY, DYNAMICS, GAINS, UNITS
+from mjrig.tuning.simulated import inertial
+from mjrig.tuning.simulated.plant import DELAY, DYNAMICS, ENCODER, GAINS, TORQUE_GAIN, UNITS
 
 
 def fit_report(found: Fit) -> str:
@@ -41,9 +42,12 @@ def fit_report(found: Fit) -> str:
         _errors("motion", found.rms_before, found.rms_after, "rad or m"),
         _errors("efforts", found.effort_before, found.effort_after, "N·m or N"),
     ]
+    held = _errors("held out", found.held_before, found.held_after, "rad or m")
     lines = [
         *format_table(header, rows),
         f"largest rms error of a joint: {'; '.join(filter(None, errors))}; {found.seconds:.1f} s",
+        *([f"what the fit has not seen: {held}"] if held else []),
+        *(f"elsewhere: {line}" for line in elsewhere(found)),
         *(f"note: {note}" for note in found.notes),
     ]
     return "\n".join(lines)
@@ -82,6 +86,15 @@ def report_data(found: Fit) -> dict[str, object]:
         ],
         "rms_before": found.rms_before,
         "rms_after": found.rms_after,
+        "held_out": {
+            "rms_before": found.held_before,
+            "rms_after": found.held_after,
+            "recordings": list(found.held_out),
+        },
+        "correlated": [
+            {"first": c.first, "second": c.second, "correlation": c.correlation, "apart": c.remedy}
+            for c in found.correlated
+        ],
         "effort_before": found.effort_before,
         "effort_after": found.effort_after,
         "converged": found.converged,
@@ -89,6 +102,37 @@ def report_data(found: Fit) -> dict[str, object]:
         "notes": list(found.notes),
         "seconds": found.seconds,
     }
+
+
+def elsewhere(found: Fit) -> list[str]:
+    """What was found that a scene has no place for, as lines for the file that has one."""
+    lines = []
+    for e in _known(found, (ENCODER,)):
+        lines.append(f"log.yaml: joints: {e.joint}: {{offset: {-e.value:.5g}}}")
+    for e in _known(found, (TORQUE_GAIN,)):
+        lines.append(f"log.yaml: torque_constant of {e.joint}: divide by {e.value:.5g}")
+    bodies = dict.fromkeys(e.joint for e in found.estimates if not e.actuator)
+    for body in bodies:
+        own = {e.parameter: e for e in found.estimates if e.joint == body and not e.actuator}
+        line = inertial_line({name: e.value for name, e in own.items()})
+        if line and any(e.identifiable for e in own.values()):
+            lines.append(f"model: body {body}: {line}")
+    return lines
+
+
+def inertial_line(values: Mapping[str, float]) -> str:
+    """The attributes of MJCF's `inertial` that are known; empty: none."""
+    groups = {
+        "mass": inertial.REPORTED["mass"],
+        "pos": inertial.REPORTED["centre"],
+        "fullinertia": inertial.REPORTED["inertia"],
+    }
+    said = [
+        f'{name}="{" ".join(f"{values[n]:.6g}" for n in own)}"'
+        for name, own in groups.items()
+        if all(n in values for n in own)
+    ]
+    return f"<inertial {' '.join(said)}/>" if said else ""
 
 
 def _finite(value: float) -> float | None:
@@ -110,7 +154,7 @@ def put_fit(found: Fit, scene: Scene) -> None:
         roles = {e.actuator: role for e, role in _roles(found, scene)}
         delays: dict[str, dict[str, float]] = {}
         for e in _known(found, (DELAY,)):
-            delays.setdefault(roles[e.actuator], {})[literal(e.actuator)] = int(e.value)
+            delays.setdefault(roles[e.actuator], {})[literal(e.actuator)] = round(e.value)
         for role, steps in delays.items():
             _put_delay(scene, f"{found.actor}.{role}", steps)
         for name in DYNAMICS:

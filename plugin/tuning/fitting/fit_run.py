@@ -17,6 +17,7 @@ from mjrig.tuning.fitting.search import (
 )
 from mjrig.tuning.fitting.solver import Solution, System, cost_of, solve
 from mjrig.tuning.fitting.statistics import first_weights, fitted_weights
+from mjrig.tuning.simulated.plant import FRACTION
 
 #: Most rounds of solving, reweighting and trying neighbouring delays.
 MOST_ROUNDS = 8
@@ -44,6 +45,7 @@ class FitRun:
         problem: the least-squares problem.
         delayed: indices of the joints whose delay is unknown.
         lags: bounds of the delays.
+        neighbours: whether to end with a look at the delays next to those that were found.
         report: called with progress messages.
     """
 
@@ -52,10 +54,16 @@ class FitRun:
         problem: Problem,
         delayed: Sequence[int],
         lags: tuple[int, int],
+        *,
+        neighbours: bool = True,
         report: Report = lambda text: None,
     ) -> None:
-        self._problem, self._delayed, self._bounds = problem, list(delayed), lags
-        self._report = report
+        self._whole, self._delayed, self._bounds = problem, list(delayed), lags
+        # Delays are whole ticks at first: with both, one would run after the other.
+        self._problem = problem.with_unknowns(
+            [u for u in problem.unknowns if u.parameter != FRACTION]
+        )
+        self._report, self._neighbours = report, neighbours
         self._limited = [u.place for u in problem.unknowns if u.parameter == "torque_limit"]
 
     def go(self, point: Point) -> FitOutcome:
@@ -72,6 +80,10 @@ class FitRun:
     ) -> FitOutcome:
         """Find everything from a nearby point, with approximate weights."""
         solution, weights = self._settle(self._inside(point), weights, None)
+        if len(self._whole.unknowns) > len(self._problem.unknowns):
+            self._report("delays between steps")
+            self._problem = self._whole
+            solution, weights = self._settle(solution.point, weights, None)
         found: tuple[Profile, ...] = ()
         for _ in range(MOST_ROUNDS):
             found = self._profiles(solution)
@@ -138,8 +150,8 @@ class FitRun:
             if max(ratio) < SAME_NOISE:
                 break
             solution = self._solve(solution.point, weights, solution.system.linear)
-        system = System.of(solution.system.linear, weights)
-        cost = cost_of(solution.residuals, weights)
+        system = System.of(self._problem, solution.system.linear, weights)
+        cost = cost_of(solution.residuals, weights) + self._problem.penalty(solution.point)
         return replace(solution, system=system, cost=cost), weights
 
     def _solve(
@@ -148,7 +160,7 @@ class FitRun:
         return solve(self._problem, point, weights, linear=linear, on_step=self._tell)
 
     def _profiles(self, solution: Solution) -> tuple[Profile, ...]:
-        if not self._delayed:
+        if not self._delayed or not self._neighbours:
             return ()
         self._report("neighbouring delays")
         lags = solution.point.lags

@@ -6,12 +6,22 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from mjrig.arrays import FloatArray
-from mjrig.tuning.fitting.fit_data import RecordedTrack
 from mjrig.tuning.fitting.fit_problem import Point, Problem, Unknown, roughness
-from mjrig.tuning.fitting.plant import DELAY, DYNAMICS, Drives
 from mjrig.tuning.fitting.search import Profile, asked_efforts
 from mjrig.tuning.fitting.solver import Solution
 from mjrig.tuning.fitting.statistics import QUANTILE, Spread
+from mjrig.tuning.simulated.fit_data import RecordedTrack
+from mjrig.tuning.simulated.inertial import SIZE
+from mjrig.tuning.simulated.plant import (
+    DELAY,
+    DYNAMICS,
+    ENCODER,
+    FEEDBACK,
+    FRACTION,
+    INERTIAL,
+    PAYLOAD,
+    Drives,
+)
 
 #: Kinds of evidence.
 MOTION, EFFORTS = "motion", "efforts"
@@ -21,6 +31,8 @@ VAGUE = 0.5
 ALIKE = 0.9
 #: Δχ² of a 95 % interval of one number.
 CHI2 = 3.84
+#: A posterior this close to what was assumed beforehand says nothing new.
+UNCHANGED = 0.7
 #: A joint whose position spreads by less than this many times its noise does not move.
 STILL = 1.5
 
@@ -51,12 +63,58 @@ class Estimate:
 
 
 @dataclass(frozen=True)
+class Curves:
+    """Positions of joints in a stretch of a recording: recorded, and simulated before and after.
+
+    Attributes:
+        recording: its name.
+        is_held_out: whether the fit has not seen it.
+        time: (n,) [s].
+        joints: names of the columns.
+        recorded, before, after: (n, joints) [rad or m].
+    """
+
+    recording: str
+    is_held_out: bool
+    time: FloatArray
+    joints: tuple[str, ...]
+    recorded: FloatArray
+    before: FloatArray
+    after: FloatArray
+
+
+@dataclass(frozen=True)
+class Correlated:
+    """Two estimates that the recording hardly tells apart, and which motion would."""
+
+    first: str
+    second: str
+    correlation: float
+    remedy: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.first} and {self.second} are hardly told apart (correlation "
+            f"{self.correlation:+.3f}): {self.remedy} would"
+        )
+
+
+@dataclass(frozen=True)
+class Correlations:
+    """All correlations: labels, and a matrix (labels, labels)."""
+
+    labels: tuple[str, ...] = ()
+    matrix: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
+
+
+@dataclass(frozen=True)
 class Findings:
     """Estimates from one kind of evidence.
 
     `before` and `after`: joint → root mean square of the residuals with the scene's and with the
     fitted values, of positions [rad or m] or of efforts [N·m or N]. `rejection` is why the model
-    cannot be right; empty: nothing speaks against it.
+    cannot be right; empty: nothing speaks against it. `held_before` and `held_after` are of what
+    the fit has not seen.
     """
 
     estimates: tuple[Estimate, ...] = ()
@@ -65,6 +123,11 @@ class Findings:
     notes: tuple[str, ...] = ()
     converged: bool = True
     rejection: str = ""
+    held_before: dict[str, float] = field(default_factory=dict)
+    held_after: dict[str, float] = field(default_factory=dict)
+    curves: tuple[Curves, ...] = ()
+    correlations: Correlations = field(default_factory=Correlations)
+    correlated: tuple[Correlated, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -90,7 +153,7 @@ def drops(problem: Problem, solution: Solution, spread: Spread) -> list[Dropped]
             most = float(asked[unknown.place])
             found.append(unreached(problem.stage.drives, unknown, most))
             taken.add(i)
-        elif vague[i] > VAGUE and i not in taken:
+        elif vague[i] > VAGUE and i not in taken and np.isinf(unknown.prior):
             reason = why_still(problem, unknown)
             j = _twin(unknowns, spread.correlation, i)
             if reason or j is None:
@@ -130,7 +193,8 @@ def _twin(unknowns: Sequence[Unknown], correlation: FloatArray, i: int) -> int |
 
 def _goes_first(a: Unknown, b: Unknown) -> bool:
     """Whether a is kept fixed rather than b: parameters of joints before gains."""
-    order = [*DYNAMICS, "torque_limit", "kv", "kp"]
+    joints = (FEEDBACK, ENCODER, *DYNAMICS, "torque_limit", "kv", "kp", FRACTION)
+    order = [PAYLOAD, INERTIAL, *joints]
     return order.index(a.parameter) <= order.index(b.parameter)
 
 
@@ -139,8 +203,8 @@ def _alike(
 ) -> Dropped:
     how = f"correlation {spread.correlation[i, j]:+.3f}"
     other = kept.parameter
-    if kept.place != out.place:
-        other += f" of {problem.stage.drives.joints[kept.place]!r}"
+    if not kept.is_of_joint or kept.place != out.place:
+        other += f" of {owner(problem.stage.drives, kept)!r}"
     text = f"{other} has the same effect on the motion ({how})"
     if {out.parameter, kept.parameter} == {"damping", "kv"}:
         text += "; velocity setpoints other than 0 would separate them"
@@ -149,6 +213,8 @@ def _alike(
 
 def why_still(problem: Problem, unknown: Unknown) -> str:
     """Why a joint's recorded motion carries no information, if that is evident from it."""
+    if not unknown.is_of_joint:
+        return ""
     stage, name = problem.stage, unknown.parameter
     dof = int(stage.drives.dofs[unknown.place])
     own = int(np.searchsorted(stage.tangent.dofs, dof))
@@ -235,18 +301,36 @@ def is_constant(drives: Drives, tracks: Sequence[RecordedTrack], place: int) -> 
 
 def estimate(drives: Drives, unknown: Unknown, value: float, error: float) -> Estimate:
     """A number with its interval, inside the bounds."""
-    place = unknown.place
-    old = float(drives.values[unknown.parameter][place])
+    old = float(drives.values[unknown.parameter][unknown.place])
     low = max(value - QUANTILE * error, unknown.low)
     high = min(value + QUANTILE * error, unknown.high)
-    found = Estimate(
-        drives.joints[place], drives.actuators[place], unknown.parameter, value, old, low, high
-    )
+    found = Estimate(*named(drives, unknown), value, old, low, high)
     if value >= unknown.high:
         return replace(found, reason=f"at its upper bound {unknown.high:g}")
-    if value <= unknown.low and unknown.low > 0.0:
+    if value <= unknown.low and unknown.low != 0.0:
         return replace(found, reason=f"at its lower bound {unknown.low:g}")
+    if np.isfinite(unknown.prior) and error > UNCHANGED * unknown.prior:
+        text = "the motion hardly shows it: this is what was assumed beforehand"
+        return replace(found, identifiable=False, reason=text)
     return found
+
+
+def owner(drives: Drives, unknown: Unknown) -> str:
+    """The joint or body that an unknown belongs to."""
+    if unknown.parameter == INERTIAL:
+        return list(drives.links)[unknown.place // SIZE]
+    return (
+        list(drives.links)[drives.payload]
+        if unknown.parameter == PAYLOAD
+        else (drives.joints[unknown.place])
+    )
+
+
+def named(drives: Drives, unknown: Unknown) -> tuple[str, str, str]:
+    """Joint or body, actuator and parameter of an unknown."""
+    if not unknown.is_of_joint:
+        return owner(drives, unknown), "", unknown.parameter
+    return drives.joints[unknown.place], drives.actuators[unknown.place], unknown.parameter
 
 
 def left_alone(drives: Drives, drop: Dropped, value: float) -> Estimate:
@@ -254,9 +338,7 @@ def left_alone(drives: Drives, drop: Dropped, value: float) -> Estimate:
     unknown = drop.unknown
     old = float(drives.values[unknown.parameter][unknown.place])
     return Estimate(
-        drives.joints[unknown.place],
-        drives.actuators[unknown.place],
-        unknown.parameter,
+        *named(drives, unknown),
         value,
         old,
         max(drop.low, unknown.low),

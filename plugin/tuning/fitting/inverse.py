@@ -16,10 +16,10 @@ import numpy as np
 
 from mjrig.arrays import FloatArray
 from mjrig.control.setpoints import FEEDFORWARD, POSITION, VELOCITY
-from mjrig.tuning.fitting.fit_data import FitWindow
-from mjrig.tuning.fitting.fit_jobs import Stage
 from mjrig.tuning.fitting.fit_problem import Point, Unknown
-from mjrig.tuning.fitting.plant import DYNAMICS
+from mjrig.tuning.simulated.fit_data import FitWindow
+from mjrig.tuning.simulated.fit_jobs import Stage
+from mjrig.tuning.simulated.plant import DYNAMICS
 
 #: Half widths of the smoothing [samples]: one for every kind of recording.
 WIDTHS = (2.0, 5.0, 12.0)

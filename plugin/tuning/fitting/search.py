@@ -7,8 +7,8 @@ import numpy as np
 
 from mjrig.arrays import FloatArray
 from mjrig.tuning.fitting.fit_problem import Linearised, Point, Problem
-from mjrig.tuning.fitting.plant import Lags
 from mjrig.tuning.fitting.solver import LEAST_DAMPING, System, stepped
+from mjrig.tuning.simulated.plant import Lags
 
 #: Effort limits that are tried, as shares of the largest effort the law asks for.
 SHARES = (0.25, 0.35, 0.45, 0.55, 0.65, 0.75, 0.85, 0.95)
@@ -107,7 +107,7 @@ class _Block:
     ) -> "_Block":
         dof = int(np.searchsorted(problem.stage.tangent.dofs, problem.stage.drives.dofs[place]))
         half = len(problem.stage.tangent)
-        own = [i for i, u in enumerate(problem.unknowns) if u.place == place]
+        own = [i for i, u in enumerate(problem.unknowns) if u.is_of_joint and u.place == place]
         both = np.array([dof, dof + half], dtype=np.intp)
         bases, scales = [], []
         for w, (j, n) in enumerate(zip(linear.by_unknown, linear.by_start, strict=True)):

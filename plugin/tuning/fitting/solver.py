@@ -14,6 +14,8 @@ from mjrig.tuning.fitting.fit_problem import Linearised, Point, Problem
 
 #: Most steps of one solution.
 MOST_STEPS = 60
+#: Times as many with numbers of bodies, which make up for each other.
+BODIES_STEPS = 4
 #: Multiples of the present damping that are tried together.
 DAMPINGS = (1e-4, 1.0, 1e4)
 LEAST_DAMPING = 1e-6
@@ -44,10 +46,11 @@ class System:
     mixed: list[FloatArray]
     shared: list[FloatArray]
     hessian: FloatArray
+    precision: FloatArray
 
     @classmethod
-    def of(cls, linear: Linearised, weights: Sequence[FloatArray]) -> "System":
-        """Weigh and project."""
+    def of(cls, problem: Problem, linear: Linearised, weights: Sequence[FloatArray]) -> "System":
+        """Weigh and project, and add what is assumed beforehand."""
         basis, factors, mixed, shared = [], [], [], []
         count = linear.by_unknown[0].shape[-1]
         hessian = np.zeros((count, count))
@@ -63,7 +66,9 @@ class System:
             factors.append(r)
             mixed.append(mix)
             shared.append(left)
-        return cls(linear, list(weights), basis, factors, mixed, shared, hessian)
+        precision = problem.precision
+        hessian[np.diag_indices(count)] += precision
+        return cls(linear, list(weights), basis, factors, mixed, shared, hessian, precision)
 
     def weighted(self, residuals: Sequence[FloatArray]) -> list[FloatArray]:
         """Flat residuals in units of the noise."""
@@ -133,13 +138,16 @@ def solve(
         linear = problem.linearise(point)
         residuals = linear.residuals
     problem.refuse_divergence(residuals)
-    system = System.of(linear, weights)
+    system = System.of(problem, linear, weights)
     is_fresh = linear.point is point
-    cost, damping, last = cost_of(residuals, weights), 1e-4, np.inf
+    cost, damping, last = cost_of(residuals, weights) + problem.penalty(point), 1e-4, np.inf
     size, converged = sum(r.size for r in residuals), False
-    for _ in range(most):
+    has_bodies = not all(u.is_of_joint for u in problem.unknowns)
+    for _ in range(most * (BODIES_STEPS if has_bodies else 1)):
         trials, found = _tried(problem, system, point, residuals, damping)
-        costs = [cost_of(r, weights) for r in found]
+        costs = [
+            cost_of(r, weights) + problem.penalty(t) for t, r in zip(trials, found, strict=True)
+        ]
         best = int(np.argmin(costs))
         gained = cost - costs[best]
         is_small = gained <= max(gain, CRAWL * size) * max(cost / size, 1e-6)
@@ -156,7 +164,7 @@ def solve(
         elif is_slow and not is_fresh:
             linear = problem.linearise(point)
             residuals, is_fresh, last = linear.residuals, True, np.inf
-            system = System.of(linear, weights)
+            system = System.of(problem, linear, weights)
         else:
             is_fresh = False
     return Solution(point, residuals, system, cost, converged)
@@ -210,7 +218,8 @@ def stepped(
     scale = np.maximum([u.scale for u in unknowns], np.abs(now))
     low, high = (np.array([getattr(u, n) for u in unknowns]) for n in ("low", "high"))
     hessian = system.hessian * scale * scale[:, None] if len(scale) else system.hessian
-    gradient = system.gradient(flat) * scale
+    gradient = (system.gradient(flat) + system.precision * (now - problem.centre)) * scale
+    of_body = np.array([not u.is_of_joint for u in unknowns], dtype=bool)
     free = np.ones(len(unknowns), dtype=bool)
     move = np.zeros(len(unknowns))
     for _ in range(len(unknowns)):
@@ -220,6 +229,8 @@ def stepped(
         matrix = hessian[own] + np.diag(damping * diagonal + floor)
         move[:] = 0.0
         move[free] = np.linalg.solve(matrix, -gradient[free])
+        # Numbers of bodies make up for each other: cut one by one, they would do so no more.
+        move[of_body] *= LONGEST / max(float(np.abs(move[of_body]).max(initial=0.0)), LONGEST)
         move = np.clip(move, -LONGEST, LONGEST)
         out = free & (((now <= low) & (move < 0.0)) | ((now >= high) & (move > 0.0)))
         if not out.any():

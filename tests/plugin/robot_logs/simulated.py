@@ -42,6 +42,7 @@ class Run:
     tau: Any
     command_time: Any
     command: Any
+    command_velocity: Any = None
 
 
 def simulated(seconds: float = 3.0) -> Run:
@@ -99,9 +100,10 @@ def joint_messages(
         content = store.types[kind](header, list(NAMES[::-1]), *values)
         found.append(Sent("/joint_states", kind, int(nanoseconds(run.time[k] + late[k])), content))
     none = np.zeros(0)
-    for t, goal in zip(run.command_time, run.command, strict=True):
+    for k, (t, goal) in enumerate(zip(run.command_time, run.command, strict=True)):
         stamp = int(nanoseconds(t))
-        content = store.types[kind](_header(store, stamp), list(NAMES), goal, none, none)
+        speed = none if run.command_velocity is None else run.command_velocity[k]
+        content = store.types[kind](_header(store, stamp), list(NAMES), goal, speed, none)
         found.append(Sent("/joint_commands", kind, stamp, content))
     return sorted(found, key=lambda sent: sent.log)
 

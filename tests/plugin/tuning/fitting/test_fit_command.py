@@ -75,7 +75,8 @@ def test_a_table_is_fitted_by_its_names_or_by_hints(
         found = {
             e["parameter"]: e["value"] for e in json.loads(capsys.readouterr().out)["estimates"]
         }
-        assert found == pytest.approx({"kp": 31.0, "kv": 1.5, "delay": 2.0}, rel=1e-3)
+        assert found.pop("delay") == pytest.approx(2.0, abs=0.05)
+        assert found == pytest.approx({"kp": 31.0, "kv": 1.5}, rel=1e-3)
 
 
 def test_as_json_and_as_a_preset(

@@ -10,7 +10,7 @@ import mjrig
 from mjrig.errors import FitError
 from mjrig.recording.recording import GainChange, Recording
 from mjrig.tuning.fitting.fit import fit
-from mjrig.tuning.fitting.fit_data import RecordedTrack, cut, read_tracks
+from mjrig.tuning.simulated.fit_data import RecordedTrack, cut, read_tracks
 from tests.plugin.tuning.fitting.fit_worlds import (
     TUMBLER,
     chirp,
@@ -188,7 +188,7 @@ def test_a_parameter_that_does_not_exist(scene: mjrig.Scene, recording: Recordin
     with refused(
         FitError,
         "name the parameters to fit, some of: kp, kv, delay, armature, damping, frictionloss, "
-        "torque_limit",
+        "torque_limit, encoder_offset, feedback_delay, torque_gain, mass, centre, …",
     ):
         fit(scene, [recording], [])
 

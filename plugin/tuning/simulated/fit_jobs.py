@@ -8,9 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from mjrig.arrays import FloatArray
-from mjrig.tuning.fitting.fit_data import FitWindow, RecordedTrack
-from mjrig.tuning.fitting.plant import Drives, Lags
-from mjrig.tuning.fitting.tangent import Tangent
+from mjrig.control.setpoints import POSITION
+from mjrig.tuning.simulated.fit_data import FitWindow, RecordedTrack
+from mjrig.tuning.simulated.plant import ENCODER, FRACTION, Drives, Lags
+from mjrig.tuning.simulated.tangent import Tangent
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,7 @@ class Jobs:
 
     Attributes:
         window: (N,) index of the window of each.
-        values: parameter → (N, n) over the driven joints.
+        values: parameter → (N, n) over the driven joints, or what else it is of.
         lags: (N, n) delays in ticks.
         moves: (N, 2 dofs) offset of the initial state from the recorded one: positions as
             tangent vectors, then velocities.
@@ -39,7 +40,7 @@ class Jobs:
         return Jobs(self.window[rows], values, self.lags[rows], self.moves[rows])
 
 
-class Simulator(Protocol):
+class Runs(Protocol):
     """Runs jobs."""
 
     def run(self, jobs: Jobs) -> list[FloatArray]:
@@ -48,6 +49,10 @@ class Simulator(Protocol):
         NaN after a simulation diverged.
         """
         ...
+
+
+class Simulator(Runs, Protocol):
+    """Runs jobs, and holds something meanwhile."""
 
     def close(self) -> None:
         """Release its resources."""
@@ -61,6 +66,9 @@ class Stage:
     tracks: Sequence[RecordedTrack]
     windows: Sequence[FitWindow]
     tangent: Tangent
+    timestep: float
+    #: Factors of the pseudo-inertia of the links, (links, 4, 4).
+    factors: FloatArray
 
     def start(self, jobs: Jobs) -> tuple[FloatArray, FloatArray]:
         """Initial qpos (N, nq) and qvel (N, nv) of the whole model."""
@@ -69,6 +77,7 @@ class Stage:
         qvel = np.stack([self.tracks[t].qvel[row] for t, row in first])
         half = len(self.tangent)
         qpos = self.tangent.moved(qpos, jobs.moves[:, :half])
+        qpos[:, self.drives.qpos] -= jobs.values[ENCODER]
         qvel[:, self.tangent.dofs] += jobs.moves[:, half:]
         return qpos, qvel
 
@@ -84,23 +93,51 @@ class Stage:
     def _delayed(self, jobs: Jobs, i: int, name: str, steps: int) -> FloatArray:
         window = self.windows[jobs.window[i]]
         table = self.tracks[window.track].commands[name]
-        late = np.zeros(table.shape[2], dtype=np.int64)
+        late = np.zeros(table.shape[2])
         if name == self.drives.actor:
-            late[self.drives.columns] = jobs.lags[i] * self.drives.ticks
-        rows = window.start + np.arange(steps)[:, None] - late
-        rows = np.clip(rows, window.segment, len(table) - 1)
+            asked = jobs.lags[i] * self.drives.ticks + jobs.values[FRACTION][i]
+            late[self.drives.columns] = np.maximum(asked, 0.0)
         columns = np.arange(table.shape[2])
-        taken: FloatArray = table[rows, :, columns]  # (steps, actuators, 3)
-        return taken.transpose(2, 0, 1)
+        found = np.zeros((steps, table.shape[2], table.shape[1]))
+        for lag, weight in _taps(late, self.tracks[window.track].is_real):
+            rows = window.start + np.arange(steps)[:, None] - lag
+            rows = np.clip(rows, window.segment, len(table) - 1)
+            found += weight[:, None] * table[rows, :, columns]  # (steps, actuators, 3)
+        if name == self.drives.actor:  # the drive compares setpoints with its encoder
+            found[:, self.drives.columns, POSITION] -= jobs.values[ENCODER][i]
+        return found.transpose(2, 0, 1)
 
-    def residual(self, window: int, qpos: FloatArray, qvel: FloatArray) -> FloatArray:
-        """Simulated minus recorded, (samples, 2 dofs); arrays are (steps + 1, …) from its start."""
+    def residual(self, jobs: Jobs, i: int, qpos: FloatArray, qvel: FloatArray) -> FloatArray:
+        """Simulated minus recorded of job i, (samples, 2 dofs).
+
+        Arrays are (steps + 1, …) from its start.
+        """
+        window = int(jobs.window[i])
         here = self.windows[window]
         track = self.tracks[here.track]
         positions = self.tangent.difference(qpos[here.after], track.qpos[here.samples])
         dofs = self.tangent.dofs
+        positions[:, np.searchsorted(dofs, self.drives.dofs)] += jobs.values[ENCODER][i]
         speeds = qvel[here.after][:, dofs] - track.qvel[here.samples][:, dofs]
         found = np.concatenate([positions, speeds], axis=1)
         # What has diverged is not compared: a huge number would look like a good one elsewhere.
         found[~(np.abs(found) < 1e6).all(axis=1)] = np.nan
         return found
+
+
+def _taps(late: FloatArray, is_real: bool) -> list[tuple[Lags, FloatArray]]:
+    """Delays of whole steps and their weights (actuators,), which together make a delay.
+
+    A simulator's is one of whole steps. A robot's is between them: a quadratic spline over three
+    neighbours is smooth in the delay, so that a search can follow it, and delays all setpoints
+    alike; what it takes off quick ones, far beyond what a joint can follow, is nothing.
+    """
+    whole = np.round(late).astype(np.int64)
+    if not is_real:
+        return [(whole, np.ones(len(late)))]
+    part = late - whole
+    return [
+        (whole - 1, 0.5 * (0.5 - part) ** 2),
+        (whole, 0.75 - part**2),
+        (whole + 1, 0.5 * (0.5 + part) ** 2),
+    ]

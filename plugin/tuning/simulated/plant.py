@@ -14,6 +14,7 @@ from mjrig.control.plant import PER_JOINT
 from mjrig.errors import BindingError, FitError
 from mjrig.names import Slots, listed, suggestion
 from mjrig.sim.world import World
+from mjrig.tuning.simulated import inertial
 
 Lags = npt.NDArray[np.int64]
 
@@ -26,10 +27,31 @@ DYNAMICS = {
     "frictionloss": "dof_frictionloss",
 }
 DELAY = "delay"
-#: Factor on the mass and inertia of the link behind a joint: not fitted, but suspected.
-MASS = "mass"
-PARAMETERS = ("kp", "kv", DELAY, *DYNAMICS, "torque_limit")
-UNITS = {**{name: PER_JOINT[name] for name in PARAMETERS}, DELAY: "steps"}
+#: What a delay of a real robot exceeds whole ticks by [physics steps]: found together with it.
+FRACTION = "fraction"
+#: Recorded minus true position of a joint; its law sees the recorded one.
+ENCODER = "encoder_offset"
+#: How old the state is that a law sees [physics steps].
+FEEDBACK = "feedback_delay"
+#: Recorded over true effort: what a torque constant is wrong by.
+TORQUE_GAIN = "torque_gain"
+#: Ten numbers per link, see `inertial`; and the mass of a payload.
+INERTIAL, PAYLOAD = "inertial", "payload"
+#: Parameters of joints, of bodies, and all of them.
+OF_JOINTS = ("kp", "kv", DELAY, *DYNAMICS, "torque_limit", ENCODER, FEEDBACK, TORQUE_GAIN)
+OF_BODIES = (*inertial.PARTS, PAYLOAD)
+PARAMETERS = (*OF_JOINTS, *OF_BODIES)
+UNITS = {
+    **{name: PER_JOINT[name] for name in ("kp", "kv", *DYNAMICS, "torque_limit")},
+    DELAY: "steps",
+    ENCODER: "rad",
+    FEEDBACK: "steps",
+    TORQUE_GAIN: "",
+    **dict.fromkeys(inertial.REPORTED["mass"], "kg"),
+    **dict.fromkeys(inertial.REPORTED["centre"], "m"),
+    **dict.fromkeys(inertial.REPORTED["inertia"], "kg·m²"),
+    PAYLOAD: "kg",
+}
 
 
 @dataclass(frozen=True)
@@ -43,7 +65,10 @@ class Drives:
         controllers: path of the controller of each, `PDController`.
         columns: places in the setpoint arrays.
         dofs: addresses in qvel.
+        qpos: addresses in qpos.
         bodies: the links behind the joints.
+        links: names and ids of all bodies of the actor that have a mass.
+        payload: the body that carries an unknown payload, an index of `links`; -1: none does.
         values: parameter → (n,), as in the scene; NaN for a gain its law does not have.
         lags: delay of each in ticks of its controller.
         ticks: physics steps per tick.
@@ -56,11 +81,14 @@ class Drives:
     controllers: tuple[str, ...]
     columns: npt.NDArray[np.intp]
     dofs: npt.NDArray[np.intp]
+    qpos: npt.NDArray[np.intp]
     bodies: npt.NDArray[np.intp]
+    links: Mapping[str, int]
     values: Mapping[str, FloatArray]
     lags: Lags
     ticks: Lags
     remembers: bool = False
+    payload: int = -1
     own_limits: FloatArray = field(default_factory=lambda: np.zeros(0))
 
     def __len__(self) -> int:
@@ -105,7 +133,10 @@ def drives_of(world: World, actor: str) -> Drives:
     values = {name: np.array([_gain(c, k, name) for c, k in rows]) for name in GAINS}
     for name, where in DYNAMICS.items():
         values[name] = np.array(getattr(world.model, where))[dofs]
-    values[MASS] = np.ones(len(rows))
+    links = _links(world, robot)
+    values |= {name: np.zeros(len(rows)) for name in (FRACTION, ENCODER, FEEDBACK)}
+    values[INERTIAL] = np.zeros(inertial.SIZE * len(links))
+    values[PAYLOAD] = np.zeros(1)
     return Drives(
         actor,
         tuple(b.joint for b in bindings),
@@ -113,7 +144,9 @@ def drives_of(world: World, actor: str) -> Drives:
         tuple(c._role for c, _ in rows),
         np.array([robot.actuator_names.index(b.actuator) for b in bindings], dtype=np.intp),
         dofs,
+        np.array([b.qpos_address for b in bindings], dtype=np.intp),
         np.asarray(world.model.dof_bodyid[dofs], np.intp),
+        links,
         values,
         np.array([_lag(c, k, world.timestep) for c, k in rows], dtype=np.int64),
         np.array([_ticks(c) for c, _ in rows], dtype=np.int64),
@@ -122,10 +155,15 @@ def drives_of(world: World, actor: str) -> Drives:
     )
 
 
-def link_factors(bodies: npt.NDArray[np.intp], scales: FloatArray) -> FloatArray:
-    """Factors on the links of some joints (…, n), in each row the product of those of a link."""
-    same = bodies[:, None] == bodies
-    return np.stack([np.prod(scales[..., row], axis=-1) for row in same], axis=-1)
+def _links(world: World, robot: Articulation) -> dict[str, int]:
+    """Local names and ids of the bodies that have a mass and can move."""
+    model, prefix = world.model, robot.model_map.prefix
+    names = [str(model.body(i).name) for i in range(model.nbody)]
+    return {
+        name.removeprefix(prefix): body
+        for body, name in enumerate(names)
+        if name.startswith(prefix) and model.body_mass[body] > 0.0 and model.body_weldid[body] > 0
+    }
 
 
 def _has_gains(controller: ArticulationController) -> bool:

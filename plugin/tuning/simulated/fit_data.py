@@ -12,9 +12,10 @@ from mjrig.control.setpoints import FEEDFORWARD, POSITION, VELOCITY
 from mjrig.errors import FitError
 from mjrig.names import suggestion
 from mjrig.recording.recording import ActorRecording, JointColumns, Recording
+from mjrig.robot_logs.log_recording import FORMAT
 from mjrig.sim.world import World
 from mjrig.sim2sim.compare.matching import Match, joints_of, match_robot
-from mjrig.tuning.fitting.tangent import KINDS, Tangent
+from mjrig.tuning.simulated.tangent import KINDS, Tangent
 
 Places = npt.NDArray[np.intp]
 #: A base that moves by no more is held [m, or of its quaternion].
@@ -40,6 +41,7 @@ class RecordedTrack:
         raw_efforts: likewise, before any clamp.
         has_base: whether the pose of a free base was recorded, or there is none.
         notes: what was matched by another name.
+        is_real: whether it is the log of a robot, whose drives know no physics steps.
     """
 
     name: str
@@ -53,6 +55,7 @@ class RecordedTrack:
     raw_efforts: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
     has_base: bool = True
     notes: tuple[str, ...] = ()
+    is_real: bool = False
 
     @property
     def steps(self) -> int:
@@ -114,6 +117,7 @@ def _track(world: World, actor: str, recording: Recording) -> RecordedTrack:
         raw,
         has_base,
         tuple(f"{name}: {note}" for note in whose.notes),
+        recording.format == FORMAT,
     )
 
 

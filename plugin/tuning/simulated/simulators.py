@@ -11,14 +11,73 @@ from mjrig.scene.load_context import Reading
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim.batch import Batch, strip
 from mjrig.sim.world import World
-from mjrig.tuning.fitting.fit_jobs import Jobs, Stage
-from mjrig.tuning.fitting.plant import DYNAMICS, GAINS, MASS, link_factors, without_delay
+from mjrig.tuning.simulated.fit_jobs import Jobs, Stage
+from mjrig.tuning.simulated.inertial import (
+    SIZE,
+    mujoco_fields,
+    pseudo_of,
+    with_payload,
+)
+from mjrig.tuning.simulated.plant import (
+    DYNAMICS,
+    FEEDBACK,
+    GAINS,
+    INERTIAL,
+    PAYLOAD,
+    Drives,
+    without_delay,
+)
 from mjrig.workers.pool import ProcessPool, cores
 
 #: Numbers a call may hold at once: ctrl, qpos and qvel of all worlds and steps.
 ROOM = 2.5e7
 #: Worlds of a batch.
 MOST = 512
+
+
+class Links:
+    """What jobs ask of the bodies of a robot, as fields of MjModel."""
+
+    def __init__(self, model: Any, drives: Drives, factors: FloatArray) -> None:
+        self._drives = drives
+        self.ids = np.array(list(drives.links.values()), dtype=np.intp)
+        self._base = factors
+        names = ("body_mass", "body_ipos", "body_inertia", "body_iquat")
+        self._own = {name: np.array(getattr(model, name))[self.ids] for name in names}
+
+    def fields(self, jobs: Jobs) -> dict[str, FloatArray]:
+        """Field → (N, links, …); links that no job changes are exactly the model's."""
+        theta = jobs.values[INERTIAL].reshape(len(jobs), len(self.ids), SIZE)
+        pseudo = pseudo_of(self._base, theta)
+        changed = (theta != 0.0).any(axis=2)
+        carrier, payload = self._drives.payload, jobs.values[PAYLOAD]
+        if carrier >= 0:
+            pseudo[:, carrier] = with_payload(pseudo[:, carrier], payload[:, 0])
+            changed[:, carrier] |= payload[:, 0] != 0.0
+        made = mujoco_fields(pseudo)
+        for name, own in self._own.items():
+            here = changed.reshape(changed.shape + (1,) * (own.ndim - 1))
+            made[name] = np.where(here, made[name], own)
+        return made
+
+    def is_changed(self, jobs: Jobs) -> bool:
+        """Whether any job changes a body."""
+        return bool(jobs.values[INERTIAL].any()) or bool(jobs.values[PAYLOAD][:, 0].any())
+
+
+def joint_fields(jobs: Jobs, timestep: float) -> dict[str, FloatArray]:
+    """Field of MjModel → (N, driven joints).
+
+    A law that sees q(t − d) and v(t − d) is a law that sees the present state, with
+    less damping and other inertia: q(t − d) = q − d v + ½ d² a, v(t − d) = v − d a.
+    """
+    found = {field: np.array(jobs.values[name]) for name, field in DYNAMICS.items()}
+    late = jobs.values[FEEDBACK] * timestep
+    if late.any():
+        kp, kv = (np.nan_to_num(jobs.values[name]) for name in ("kp", "kv"))
+        found[DYNAMICS["damping"]] -= kp * late
+        found[DYNAMICS["armature"]] += 0.5 * kp * late**2 - kv * late
+    return found
 
 
 class BatchSimulator:
@@ -31,8 +90,9 @@ class BatchSimulator:
     def __init__(self, scene: Scene, stage: Stage) -> None:
         self._scene, self._stage = scene, stage
         self._batch = self._make(1)
-        #: Whether links of other masses than the scene's have been put in.
-        self._is_heavier = False
+        self._links = Links(self._batch.model, stage.drives, stage.factors)
+        #: Whether bodies, or armatures, other than the scene's have been put in.
+        self._has_other_bodies = self._is_other = False
 
     def _make(self, count: int) -> Batch:
         batch = Batch(self._scene, count, bare=True)
@@ -70,28 +130,24 @@ class BatchSimulator:
         rolled = batch.rollout(stage.commands(jobs, steps), count)
         positions = np.concatenate([qpos[:, None], rolled["qpos"]], axis=1)
         speeds = np.concatenate([qvel[:, None], rolled["qvel"]], axis=1)
-        return [stage.residual(int(w), positions[i], speeds[i]) for i, w in enumerate(jobs.window)]
+        return [stage.residual(jobs, i, positions[i], speeds[i]) for i in range(count)]
 
     def _load(self, jobs: Jobs) -> None:
         """Set the parameters of its job on each world."""
         count, drives, batch = len(jobs), self._stage.drives, self._batch
-        for name, field in DYNAMICS.items():
-            batch.expand(field)[:count, drives.dofs] = jobs.values[name]
-        factors = link_factors(drives.bodies, jobs.values[MASS])
-        heavier = bool((factors != 1.0).any())
-        if heavier or self._is_heavier:
-            model, links = batch.model, drives.bodies
-            batch.expand("body_mass")[:count, links] = model.body_mass[links] * factors
-            inertia = model.body_inertia[links] * factors[..., None]
-            batch.expand("body_inertia")[:count, links] = inertia
-        if (
-            heavier
-            or self._is_heavier
-            or np.ptp(jobs.values["armature"], axis=0).any()
-            or (jobs.values["armature"] != drives.values["armature"]).any()
-        ):
+        fields = joint_fields(jobs, batch.timestep)
+        for field, rows in fields.items():
+            batch.expand(field)[:count, drives.dofs] = rows
+        self._has_other_bodies |= self._links.is_changed(jobs)
+        if self._has_other_bodies:
+            # Frames of bodies that coincide with their frames of inertia do so no more.
+            batch.expand("body_sameframe")[:, self._links.ids] = 0
+            for field, rows in self._links.fields(jobs).items():
+                batch.expand(field)[:count, self._links.ids] = rows
+        armature = fields[DYNAMICS["armature"]]
+        self._is_other |= bool((armature != drives.values["armature"]).any())
+        if self._is_other or self._has_other_bodies:
             batch.set_const()
-        self._is_heavier |= heavier
         place = {name: i for i, name in enumerate(drives.actuators)}
         for controller in batch[drives.actor].controllers:
             own = [k for k, b in enumerate(controller.bindings) if b.actuator in place]
@@ -113,9 +169,7 @@ class WorldSimulator:
         strip(self._world)
         for robot in self._world.articulations.values():
             without_delay(robot)
-        links = stage.drives.bodies
-        self._mass = self._world.model.body_mass[links].copy()
-        self._inertia = self._world.model.body_inertia[links].copy()
+        self._links = Links(self._world.model, stage.drives, stage.factors)
 
     def close(self) -> None:
         """Nothing to release."""
@@ -142,15 +196,16 @@ class WorldSimulator:
                 values[:] = rows[:, k]
             world.step()
             positions[k + 1], speeds[k + 1] = data.qpos, data.qvel
-        return stage.residual(window, positions, speeds)
+        return stage.residual(job, 0, positions, speeds)
 
     def _load(self, job: Jobs) -> None:
         world, drives = self._world, self._stage.drives
-        for name, field in DYNAMICS.items():
-            getattr(world.model, field)[drives.dofs] = job.values[name][0]
-        factors = link_factors(drives.bodies, job.values[MASS][0])
-        world.model.body_mass[drives.bodies] = self._mass * factors
-        world.model.body_inertia[drives.bodies] = self._inertia * factors[:, None]
+        for field, rows in joint_fields(job, world.timestep).items():
+            getattr(world.model, field)[drives.dofs] = rows[0]
+        if self._links.is_changed(job):
+            world.model.body_sameframe[self._links.ids] = 0
+        for field, rows in self._links.fields(job).items():
+            getattr(world.model, field)[self._links.ids] = rows[0]
         mujoco.mj_setConst(world.model, world.data)
         robot = world[drives.actor]
         for controller in robot.controllers:

@@ -1,0 +1,1 @@
+"""Motions that show parameters: designed, checked in simulation, written for a robot."""

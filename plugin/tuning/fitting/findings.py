@@ -1,0 +1,276 @@
+"""Estimates from the solution of a fit: of joints, of bodies, of delays, and what goes together."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from mjrig.arrays import FloatArray
+from mjrig.names import listed
+from mjrig.tuning.fitting.fit_problem import Point, Problem, Unknown, roughness
+from mjrig.tuning.fitting.identifiability import (
+    UNCHANGED,
+    Correlated,
+    Correlations,
+    Curves,
+    Dropped,
+    Estimate,
+    delay_of,
+    is_constant,
+    owner,
+)
+from mjrig.tuning.fitting.solver import Solution
+from mjrig.tuning.fitting.statistics import QUANTILE, Spread
+from mjrig.tuning.fitting.unknowns import Wanted
+from mjrig.tuning.simulated import inertial
+from mjrig.tuning.simulated.fit_jobs import Stage
+from mjrig.tuning.simulated.plant import DELAY, ENCODER, FRACTION, INERTIAL, PAYLOAD
+
+#: Two estimates whose correlation is larger can hardly be told apart.
+CORRELATED = 0.95
+#: What would tell two parameters apart.
+APART = {
+    frozenset(("kv", "damping")): "velocity setpoints other than 0",
+    frozenset(("kp", "armature")): "slow and fast motion in one recording",
+    frozenset(("kp", "delay")): "faster setpoints",
+    frozenset(("kv", "delay")): "velocity setpoints other than 0, and faster ones",
+    frozenset(("armature", "delay")): "setpoints that jump, beside smooth ones",
+    frozenset(("damping", "frictionloss")): "slow and fast reversals, of different amplitude",
+    frozenset(("armature", "feedback_delay")): "recorded efforts, or an armature that is known",
+    frozenset(("damping", "feedback_delay")): "recorded efforts, or a damping that is known",
+    frozenset(("kv", "feedback_delay")): "velocity setpoints other than 0",
+    frozenset(("mass", "armature")): "poses in which gravity pulls on the joint, held still",
+    frozenset(("mass", "centre")): "poses turned by a right angle, held still",
+    frozenset(("mass", "payload")): "the same motion without the payload",
+    frozenset(("kp", "encoder_offset")): "the joint held still in several poses",
+    frozenset(("kp", "torque_limit")): "small motion beside motion that reaches the limit",
+}
+#: Steps by which a delay may differ from the whole ticks it was first taken for.
+MOST_FRACTION = 4.0
+#: A mean residual beyond so many times the noise, and this [rad or m], is said.
+OFFSET, LEAST_OFFSET = 3.0, 5e-4
+OTHERWISE = "other frequencies, amplitudes and poses"
+
+
+def label_of(problem: Problem, unknown: Unknown) -> tuple[str, str]:
+    """What an unknown is of, and its parameter."""
+    drives = problem.stage.drives
+    if unknown.parameter == INERTIAL:
+        part = next(n for n, own in inertial.PARTS.items() if unknown.place % inertial.SIZE in own)
+        return list(drives.links)[unknown.place // inertial.SIZE], part
+    if unknown.parameter == PAYLOAD:
+        return list(drives.links)[drives.payload], PAYLOAD
+    name = DELAY if unknown.parameter == FRACTION else unknown.parameter
+    return drives.joints[unknown.place], name
+
+
+def correlations(problem: Problem, spread: Spread) -> Correlations:
+    """Of all unknowns."""
+    labels = [" ".join(reversed(label_of(problem, u))) for u in problem.unknowns]
+    return Correlations(tuple(labels), spread.correlation)
+
+
+def correlated(problem: Problem, spread: Spread) -> tuple[Correlated, ...]:
+    """Pairs that can hardly be told apart, worst first."""
+    found = []
+    count = len(problem.unknowns)
+    for i in range(count):
+        for j in range(i + 1, count):
+            value = float(spread.correlation[i, j])
+            (one, first), (two, second) = (label_of(problem, problem.unknowns[k]) for k in (i, j))
+            if abs(value) <= CORRELATED or (one == two and first == second):
+                continue
+            remedy = APART.get(frozenset((first, second)), OTHERWISE)
+            found.append(Correlated(f"{first} of {one}", f"{second} of {two}", value, remedy))
+    return tuple(sorted(found, key=lambda pair: -abs(pair.correlation)))
+
+
+# Delays of real robots --------------------------------------------------------------------------
+
+
+def fractions_of(problem: Problem, wanted: Wanted) -> list[Unknown]:
+    """What delays exceed whole ticks by, as unknowns."""
+    drives, tracks = problem.stage.drives, problem.stage.tracks
+    return [
+        Unknown(FRACTION, p, -MOST_FRACTION, MOST_FRACTION, 1.0)
+        for p in wanted.get(DELAY, ())
+        if not is_constant(drives, tracks, p)
+    ]
+
+
+def real_delays(
+    problem: Problem, point: Point, spread: Spread, wanted: Wanted, gone: Sequence[Dropped]
+) -> list[Estimate]:
+    """Delays in ticks, as real numbers."""
+    drives, tracks = problem.stage.drives, problem.stage.tracks
+    error = {
+        u.place: float(e)
+        for u, e in zip(problem.unknowns, spread.errors, strict=True)
+        if u.parameter == FRACTION
+    }
+    vague = {d.unknown.place: d for d in gone if d.unknown.parameter == FRACTION}
+    found = []
+    for p in wanted.get(DELAY, ()):
+        lag, tick = int(point.lags[p]), float(drives.ticks[p])
+        old = float(drives.lags[p])
+        value = max(lag + float(point.values[FRACTION][p]) / tick, 0.0)
+        one = Estimate(drives.joints[p], drives.actuators[p], DELAY, value, old, value, value)
+        if p in error:
+            half = QUANTILE * error[p] / tick
+            found.append(replace(one, low=max(value - half, 0.0), high=value + half))
+        elif p in vague:
+            nothing = replace(one, value=old, low=0.0, high=np.inf, identifiable=False)
+            found.append(replace(nothing, reason=vague[p].reason))
+        else:
+            found.append(delay_of(drives, tracks, p, lag, [lag], (0, lag)))
+    return found
+
+
+def offset_notes(problem: Problem, solution: Solution) -> tuple[str, ...]:
+    """Joints that are simulated beside where they were recorded, all the time."""
+    stage = problem.stage
+    fitted = {u.place for u in problem.unknowns if u.parameter == ENCODER}
+    found = []
+    columns = np.searchsorted(stage.tangent.dofs, stage.drives.dofs)
+    for place, column in enumerate(columns):
+        left = np.concatenate([r[:, column] for r in solution.residuals])
+        noise = float(roughness(left[:, None])[0]) if len(left) > 3 else np.inf
+        mean = float(np.mean(left))
+        rest = float(np.std(left))
+        if place not in fitted and abs(mean) > max(OFFSET * noise, LEAST_OFFSET, rest):
+            found.append(f"{stage.drives.joints[place]} ({1e3 * mean:+.2g} mrad or mm)")
+    if not found:
+        return ()
+    return (
+        f"{listed(found)}: simulated beside where it was recorded, all the time: an encoder offset "
+        "or a load does that; fit encoder_offset, or payload",
+    )
+
+
+# Bodies -----------------------------------------------------------------------------------------
+
+
+def bodies(
+    problem: Problem, point: Point, spread: Spread, wanted: Wanted, shift: FloatArray
+) -> list[Estimate]:
+    """Mass, centre and inertia of each body that was asked for.
+
+    Args:
+        shift: (unknowns,) what the timestep may add to each unknown.
+    """
+    drives = problem.stage.drives
+    found: list[Estimate] = []
+    names = list(drives.links)
+    for body in dict.fromkeys(p for part in inertial.PARTS for p in wanted.get(part, ())):
+        found += _body(problem, point, spread, wanted, shift, names[body], body)
+    return found
+
+
+def _body(
+    problem: Problem,
+    point: Point,
+    spread: Spread,
+    wanted: Wanted,
+    shift: FloatArray,
+    name: str,
+    body: int,
+) -> list[Estimate]:
+    base, own = problem.stage.factors[body], slice(body * inertial.SIZE, (body + 1) * inertial.SIZE)
+    theta = point.values[INERTIAL][own]
+    rows = [
+        i
+        for i, u in enumerate(problem.unknowns)
+        if u.parameter == INERTIAL and u.place // inertial.SIZE == body
+    ]
+    columns = [problem.unknowns[i].place % inertial.SIZE for i in rows]
+
+    def described(at: FloatArray) -> FloatArray:
+        return inertial.described(inertial.pseudo_of(base, at))
+
+    value, old = described(theta), described(np.zeros(inertial.SIZE))
+    slopes = _slopes(described, theta, columns)
+    errors = np.sqrt(
+        np.einsum("ai,ij,aj->a", slopes, spread.covariance[np.ix_(rows, rows)], slopes)
+    )
+    before = slopes * np.array([problem.unknowns[i].prior for i in rows])
+    assumed = np.sqrt(np.sum(before**2, axis=1))
+    moved = slopes @ shift[rows]
+    asked = {
+        n for part, own_ in inertial.REPORTED.items() for n in own_ if body in wanted.get(part, ())
+    }
+    found = []
+    for k, label in enumerate(inertial.NAMES):
+        if label not in asked:
+            continue
+        half = QUANTILE * float(errors[k])
+        low, high = float(value[k]) - half, float(value[k]) + half
+        low, high = low - abs(float(moved[k])), high + abs(float(moved[k]))
+        is_new = bool(errors[k] < UNCHANGED * assumed[k])
+        reason = "" if is_new else "the motion hardly shows it: this is what was assumed beforehand"
+        found.append(
+            Estimate(name, "", label, float(value[k]), float(old[k]), low, high, is_new, reason)
+        )
+    return found
+
+
+def _slopes(
+    function: Callable[[FloatArray], FloatArray], at: FloatArray, columns: Sequence[int]
+) -> FloatArray:
+    step = 1e-6
+    found = np.zeros((len(inertial.NAMES), len(columns)))
+    for j, k in enumerate(columns):
+        up, down = at.copy(), at.copy()
+        up[k] += step
+        down[k] -= step
+        found[:, j] = (function(up) - function(down)) / (2.0 * step)
+    return found
+
+
+# Curves -----------------------------------------------------------------------------------------
+
+
+def with_shift(found: Estimate, unknown: Unknown, shift: float) -> Estimate:
+    """An estimate whose interval also holds what smaller timesteps would make of it.
+
+    To both sides: what is left of the method's error has no known sign.
+    """
+    low, high = found.low - abs(shift), found.high + abs(shift)
+    return replace(found, low=max(low, unknown.low), high=min(high, unknown.high))
+
+
+def curves_of(
+    stage: Stage, before: Sequence[FloatArray], after: Sequence[FloatArray], *, held: bool
+) -> list[Curves]:
+    """Recorded and simulated positions of the driven joints, window by window."""
+    columns = np.searchsorted(stage.tangent.dofs, stage.drives.dofs)
+    found = []
+    for window, old, new in zip(stage.windows, before, after, strict=True):
+        track = stage.tracks[window.track]
+        recorded = track.qpos[window.samples][:, stage.drives.qpos]
+        found.append(
+            Curves(
+                track.name,
+                held,
+                np.asarray(track.step[window.samples] * stage.timestep, dtype=np.float64),
+                stage.drives.joints,
+                recorded,
+                recorded + old[:, columns],
+                recorded + new[:, columns],
+            )
+        )
+    return found
+
+
+def resting_on(found: Estimate, problem: Problem, gone: Sequence[Dropped]) -> Estimate:
+    """Mark values that are valid only together with one that was kept fixed."""
+    joints = problem.stage.drives.joints
+    for drop in gone:
+        partner = drop.partner
+        if partner is None or not partner.is_of_joint or partner.parameter != found.parameter:
+            continue
+        if joints[partner.place] == found.joint:
+            same = drop.unknown.is_of_joint and drop.unknown.place == partner.place
+            whose = "" if same else f" of {owner(problem.stage.drives, drop.unknown)!r}"
+            text = f"if {drop.unknown.parameter}{whose} is as in the scene"
+            return replace(found, reason=text)
+    return found

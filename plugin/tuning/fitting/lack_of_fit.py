@@ -1,0 +1,241 @@
+"""Lack of fit: whether the residuals follow the motion, as those of a wrong model do.
+
+Noise has nothing to do with the motion, however correlated it is in time. What is left of the
+effect of a wrong mass, friction, gain, encoder offset or feedback delay, after all unknowns were
+fitted, does: it is a direction known from a simulation, and the residuals are tested against it (a
+score test). Its spread comes from the autocorrelation of the products, so that correlated noise is
+no evidence.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from mjrig.arrays import FloatArray
+from mjrig.tuning.fitting.fit_problem import Point, Problem, Unknown
+from mjrig.tuning.fitting.solver import Solution
+from mjrig.tuning.fitting.statistics import LEAST_NOISE, Spread, long_run
+from mjrig.tuning.simulated.inertial import SIZE
+from mjrig.tuning.simulated.plant import DYNAMICS, ENCODER, FEEDBACK, INERTIAL
+
+#: Standard errors beyond which a direction counts: 1 in a million by chance, for many directions.
+CRITICAL = 5.0
+#: And it moves an estimate by more than this many standard errors.
+MATTERS = 1.0
+#: Suspects explain the residuals about as well above this share of the best one's score.
+ALIKE = 0.8
+#: Finite differences, as a share of a parameter's scale.
+STEP = 1e-3
+#: A direction of which less than this share is left beside the unknowns tells nothing.
+LEFT = 1e-3
+#: Recordings with less noise than so many times the least are exact.
+EXACT = 10.0
+#: What measurements can have wrong: what it is called, and the size and unit it is given in.
+MEASURED = {
+    ENCODER: ("the encoder offset", 0.1, "rad"),
+    FEEDBACK: ("the feedback delay", 1.0, "steps"),
+}
+MOTION_OF = "the motion of"
+
+Direction = list[FloatArray]
+
+
+@dataclass(frozen=True)
+class Suspect:
+    """Something not fitted that the residuals follow.
+
+    Attributes:
+        words: what it is.
+        score: in standard errors.
+        amount: how much of it the residuals show, in units of the direction.
+        shift: what it does to an estimate, in its standard errors, the largest.
+    """
+
+    words: str
+    score: float
+    amount: float
+    shift: float
+
+    @property
+    def in_words(self) -> str:
+        """What the residuals look like."""
+        if not self.is_parameter:
+            return f"with {self.words}"
+        for name, size, unit in MEASURED.values():
+            if self.words.startswith(name):
+                return f"as if {self.words} were {size * self.amount:+.2g} {unit} off"
+        more = "larger" if self.amount > 0.0 else "smaller"
+        return f"as if {self.words} were {100.0 * abs(self.amount):.2g} % {more}"
+
+    @property
+    def is_possible(self) -> bool:
+        """No law sees the future."""
+        return self.amount > 0.0 or not self.words.startswith(MEASURED[FEEDBACK][0])
+
+    @property
+    def is_parameter(self) -> bool:
+        """Whether it is a parameter, whose amount is a share of it; else a motion."""
+        return not self.words.startswith(MOTION_OF)
+
+
+def misfit(
+    problem: Problem, solution: Solution, spread: Spread, nuisance: Direction | None = None
+) -> Suspect | None:
+    """The worst reason to reject the model; None: there is none.
+
+    Args:
+        problem: what was solved.
+        solution: where.
+        spread: of the solution.
+        nuisance: residuals may go this way for a reason that is known.
+    """
+    if not problem.unknowns or _is_exact(solution):
+        return None
+    judge = _Judge(problem, solution, spread, nuisance)
+    found = [judge.suspect(words, direction) for words, direction in _directions(problem, solution)]
+    guilty = [
+        s
+        for s in found
+        if s is not None and abs(s.score) > CRITICAL and s.shift > MATTERS and s.is_possible
+    ]
+    most = max((abs(s.score) for s in guilty), default=0.0)
+    # Of those that explain it about as well, the one that has to be wrong by the least.
+    alike = [s for s in guilty if abs(s.score) > ALIKE * most]
+    return min(alike, key=lambda s: abs(s.amount) if s.is_parameter else math.inf, default=None)
+
+
+def _is_exact(solution: Solution) -> bool:
+    return all(float(w.min()) > 1.0 / (EXACT * LEAST_NOISE) for w in solution.system.weights)
+
+
+class _Judge:
+    """Tests residuals against directions."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        solution: Solution,
+        spread: Spread,
+        nuisance: Direction | None = None,
+    ) -> None:
+        self._problem, self._system, self._spread = problem, solution.system, spread
+        self._flat = self._system.weighted(solution.residuals)
+        self._nuisance = None if nuisance is None else self._left_of(nuisance)[0]
+
+    def _left_of(self, direction: Direction) -> tuple[Direction, FloatArray]:
+        """What the unknowns leave of a direction, and how far they have to move for that."""
+        system = self._system
+        flat = system.weighted(direction)
+        free = [d - q @ (q.T @ d) for d, q in zip(flat, system.basis, strict=True)]
+        solved = np.linalg.lstsq(system.hessian, system.gradient(free), rcond=1e-12)[0]
+        along = np.asarray(solved, dtype=np.float64)
+        return [d - s @ along for d, s in zip(free, system.shared, strict=True)], along
+
+    def suspect(self, words: str, direction: Direction) -> Suspect | None:
+        """How far the residuals follow a direction; None: nothing of it is left to follow."""
+        system = self._system
+        size = sum(float(d @ d) for d in system.weighted(direction))
+        left, along = self._left_of(direction)
+        if self._nuisance is not None:
+            known = sum(float(n @ n) for n in self._nuisance)
+            share = sum(float(n @ d) for n, d in zip(self._nuisance, left, strict=True))
+            share /= known or 1.0
+            left = [d - share * n for n, d in zip(self._nuisance, left, strict=True)]
+        power = sum(float(d @ d) for d in left)
+        if not (math.isfinite(power) and power > LEFT**2 * size and size > 0.0):
+            return None
+        scores = self._products(left)
+        variance = sum(float(long_run(s)[0, 0]) for s in scores)
+        total = sum(float(s.sum()) for s in scores)
+        if not variance > 0.0:
+            return None
+        errors = np.where(self._spread.errors > 0.0, self._spread.errors, np.inf)
+        amount = -total / power
+        shift = float(np.max(np.abs(along * amount) / errors, initial=0.0))
+        return Suspect(words, total / math.sqrt(variance), amount, shift)
+
+    def _products(self, direction: Sequence[FloatArray]) -> list[FloatArray]:
+        """Per recording (samples, 1): what each sample adds to the score."""
+        found: dict[int, list[FloatArray]] = {}
+        windows = self._problem.stage.windows
+        for window, d, r in zip(windows, direction, self._flat, strict=True):
+            rows = len(window.samples)
+            own = (d * r).reshape(rows, -1).sum(axis=1, keepdims=True)
+            found.setdefault(window.track, []).append(own)
+        return [np.concatenate(parts) for parts in found.values()]
+
+
+def _directions(problem: Problem, solution: Solution) -> Iterator[tuple[str, Direction]]:
+    """What could be wrong, and its effect on the residuals."""
+    yield from _parameters(problem, solution.point, solution.residuals)
+    yield from _motions(problem, solution)
+
+
+def _parameters(
+    problem: Problem, point: Point, residuals: Sequence[FloatArray]
+) -> Iterator[tuple[str, Direction]]:
+    """Masses of links, and parameters of joints that are not fitted."""
+    drives = problem.stage.drives
+    fitted = {(u.parameter, u.place) for u in problem.unknowns}
+    tried = []
+    for k, link in enumerate(drives.links):
+        # The mass of a body, and with it its inertia; the base of a fixed robot has no effect.
+        tried.append((f"the mass of {link}", Unknown(INERTIAL, k * SIZE, -np.inf, np.inf, 1.0)))
+    for name in (*DYNAMICS, "kp", "kv", *MEASURED):
+        for place, joint in enumerate(drives.joints):
+            value = float(point.values[name][place])
+            if math.isfinite(value):
+                scale = abs(value) or _typical(drives.values[name], name)
+                scale = MEASURED[name][1] if name in MEASURED else scale
+                one = Unknown(name, place, -np.inf, np.inf, scale)
+                said = MEASURED[name][0] if name in MEASURED else name
+                tried.append((f"{said} of {joint}", one))
+    tried = [(words, u) for words, u in tried if (u.parameter, u.place) not in fitted]
+    steps = [STEP * u.scale for _, u in tried]
+    points = [
+        point.put([u], point.get([u]) + step) for (_, u), step in zip(tried, steps, strict=True)
+    ]
+    moved = problem.residuals(points) if points else []
+    for (words, unknown), step, other in zip(tried, steps, moved, strict=True):
+        share = step / unknown.scale
+        pairs = zip(other, residuals, strict=True)
+        yield words, [np.nan_to_num(a - b) / share for a, b in pairs]
+
+
+def _typical(values: FloatArray, name: str) -> float:
+    """The size of a parameter that is 0 at some joint."""
+    largest = float(np.nanmax(np.abs(values), initial=0.0))
+    usual = {"armature": 0.01, "damping": 0.1, "frictionloss": 0.1}
+    return largest or usual.get(name, 1.0)
+
+
+def _motions(problem: Problem, solution: Solution) -> Iterator[tuple[str, Direction]]:
+    """The simulated position, velocity and acceleration of every joint, in its own position."""
+    stage = problem.stage
+    places = np.searchsorted(stage.tangent.dofs, stage.drives.dofs)
+    for place, joint in zip(places, stage.drives.joints, strict=True):
+        curves: list[Direction] = [[], [], []]
+        for window, left in zip(stage.windows, solution.residuals, strict=True):
+            track = stage.tracks[window.track]
+            recorded = track.signal(stage.tangent, window.samples, int(window.samples[0]))
+            position = recorded[:, place] + left[:, place]
+            speed = np.gradient(position) if len(position) > 1 else np.zeros_like(position)
+            change = np.gradient(speed) if len(position) > 1 else np.zeros_like(position)
+            for curve, values in zip(curves, (position, speed, change), strict=True):
+                shown = np.zeros_like(left)
+                shown[:, place] = values
+                curve.append(shown)
+        for curve in curves:
+            yield f"{MOTION_OF} {joint}", curve
+
+
+def why_rejected(worst: Suspect) -> str:
+    """The verdict in words."""
+    score = f"{abs(worst.score):.0f} standard errors"
+    return (
+        f"the model is rejected: the residuals go {worst.in_words} ({score}), which noise does "
+        "not do; something that is not fitted differs, or the search ended beside the best "
+        "values; they have no intervals: fit fewer at once, or joint by joint"
+    )

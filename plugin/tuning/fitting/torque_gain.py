@@ -1,0 +1,110 @@
+"""Recorded over true efforts: what the torque constant behind a log is wrong by.
+
+Efforts that are estimated from currents are the true ones times a number. The motion knows the
+true ones: the law, with the gains that the motion gives, says what they were.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from mjrig.errors import FitError
+from mjrig.names import listed
+from mjrig.sim.world import World
+from mjrig.tuning.fitting.effort_laws import JointEfforts, why_not
+from mjrig.tuning.fitting.fit_law import distance
+from mjrig.tuning.fitting.identifiability import EFFORTS, Estimate, Findings
+from mjrig.tuning.fitting.statistics import QUANTILE, long_run
+from mjrig.tuning.simulated.fit_data import RecordedTrack
+from mjrig.tuning.simulated.plant import TORQUE_GAIN, Drives
+
+#: Efforts above this share of the limit are left out.
+BELOW_LIMIT = 0.95
+#: A law that leaves more of the efforts unexplained is another one.
+UNEXPLAINED = 0.2
+#: A delay between two steps is off by at most this share of one.
+HALF_A_STEP = 0.5
+
+
+def torque_gains(
+    world: World,
+    drives: Drives,
+    tracks: Sequence[RecordedTrack],
+    places: Sequence[int],
+    motion: Findings,
+) -> tuple[Estimate, ...]:
+    """One estimate per joint.
+
+    Args:
+        drives: with the gains and delays that the motion gave.
+        places: the joints.
+        motion: what it found, with intervals.
+
+    Raises:
+        FitError: a joint has no recorded efforts.
+    """
+    reasons = {p: why_not(world, drives, tracks, p, TORQUE_GAIN) for p in places}
+    lacking = [f"{drives.joints[p]}: {reason}" for p, reason in reasons.items() if reason]
+    if lacking:
+        raise FitError(f"{TORQUE_GAIN}: it needs recorded efforts; {listed(lacking)}")
+    return tuple(_gain(world, drives, tracks, place, motion) for place in places)
+
+
+def _gain(
+    world: World,
+    drives: Drives,
+    tracks: Sequence[RecordedTrack],
+    place: int,
+    motion: Findings,
+) -> Estimate:
+    lag = int(drives.lags[place])
+    value, error, share = _regressed(world, drives, tracks, place, lag)
+    if any(track.is_real for track in tracks):  # its delay is somewhere between two steps
+        others = [_regressed(world, drives, tracks, place, max(lag + k, 0))[0] for k in (-1, 1)]
+        error = float(np.hypot(error, HALF_A_STEP * max(abs(o - value) for o in others)))
+    error = float(np.hypot(error, abs(value) * _relative(motion, drives.joints[place])))
+    half = QUANTILE * error
+    found = Estimate(
+        drives.joints[place], drives.actuators[place], TORQUE_GAIN, value, 1.0,
+        value - half, value + half, evidence=EFFORTS,
+    )  # fmt: skip
+    if share > UNEXPLAINED:
+        why = f"{100.0 * share:.0f} % of the efforts is unexplained: they come from another law"
+        return Estimate(
+            found.joint, found.actuator, TORQUE_GAIN, 1.0, 1.0, np.nan, np.nan,
+            identifiable=False, reason=why, evidence=EFFORTS,
+        )  # fmt: skip
+    return found
+
+
+def _regressed(
+    world: World, drives: Drives, tracks: Sequence[RecordedTrack], place: int, lag: int
+) -> tuple[float, float, float]:
+    """The gain, its standard error, and the share of the efforts that it leaves."""
+    joint = JointEfforts(world, drives, tracks, place, lag)
+    law = np.array([drives.values[name][place] for name in ("kp", "kv")])
+    limit = BELOW_LIMIT * float(drives.values["torque_limit"][place])
+    gap, value = 1, 1.0
+    asked = near = effort = left = np.zeros(0)
+    for _ in range(2):  # the second time with instruments that are far enough away
+        samples = joint.samples(lag, ["kp", "kv"], gap)
+        asked, near = (
+            samples.known + table @ law for table in (samples.columns, samples.instruments)
+        )
+        keep = np.abs(asked) < limit
+        asked, near = asked[keep], near[keep]
+        effort = (samples.effort + samples.known)[keep]
+        value = float(near @ effort) / float(near @ asked)
+        left = effort - value * asked
+        gap = distance(left)
+    scores = (near * left)[:, None]
+    error = float(np.sqrt(long_run(scores)[0, 0])) / abs(float(near @ asked))
+    return value, error, float(np.sqrt(np.mean(left**2) / np.mean(effort**2)))
+
+
+def _relative(motion: Findings, joint: str) -> float:
+    """The standard error of kp by motion, as a share."""
+    for e in motion.estimates:
+        if e.joint == joint and e.parameter == "kp" and np.isfinite(e.high - e.low):
+            return float(e.high - e.low) / (2.0 * QUANTILE * abs(e.value))
+    return 0.0

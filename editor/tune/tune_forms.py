@@ -13,7 +13,7 @@ from mjrig.editor.ui.number_cell import number_cell, whole_number_cell
 from mjrig.editor.ui.scale import px
 from mjrig.gains.gain_rows import GainRow, columns
 from mjrig.tuning.assignment.assign import Inertia
-from mjrig.tuning.simulated.plant import PARAMETERS, UNITS
+from mjrig.tuning.simulated.plant import OF_JOINTS, UNITS
 
 #: Opens a file chooser: (suffixes, what to do with the chosen file).
 Browse = Callable[[tuple[str, ...], Callable[[str], None]], None]
@@ -94,7 +94,7 @@ def fit_form(tune: Tune, browse: Browse) -> None:
             )
         )
     imgui.text(tr("Parameters"))
-    for i, name in enumerate(PARAMETERS):
+    for i, name in enumerate(OF_JOINTS):
         if i % 2:
             imgui.same_line(px(140))
         changed, on = imgui.checkbox(name, name in settings.parameters)

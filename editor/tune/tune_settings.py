@@ -24,7 +24,7 @@ from mjrig.tuning.objectives.objective_replay import ReplayTest
 from mjrig.tuning.objectives.objective_run import FreeRun
 from mjrig.tuning.objectives.objective_signal import SignalTest
 from mjrig.tuning.responses.gain_test import GainTest
-from mjrig.tuning.simulated.plant import PARAMETERS
+from mjrig.tuning.simulated.plant import OF_JOINTS
 from mjrig.tuning.sweeps.bundle import LocalScene
 from mjrig.tuning.sweeps.space import Choices, Range, Space
 from mjrig.tuning.sweeps.sweep_tasks import Scenario
@@ -110,7 +110,7 @@ class FitSettings:
             raise PropertyError(tr("add a recording to fit the parameters to"))
         if not self.parameters:
             raise PropertyError(tr("tick a parameter to fit"))
-        names = tuple(n for n in PARAMETERS if n in self.parameters)
+        names = tuple(n for n in OF_JOINTS if n in self.parameters)
         files = tuple(path.absolute() for path in self.recordings)
         return FitJob(LocalScene.of(scene), joints_of(rows), files, names, self.together)
 

@@ -131,7 +131,7 @@ def changes(state: EditorState, offer: Offer) -> list[str]:
     lines += [tr("disable {label}", label=c.label) for c in off]
     if offer.has_plant:
         lines.append(tr("actuators and joints as in the policy's training"))
-    lines += [f"sim.{key}: {value}" for key, value in offer.options.items()]
+    lines += [tr("sim.{key}: {value}", key=k, value=v) for k, v in offer.options.items()]
     lines += [tr("start in the policy's pose")] if any(k in offer.described for k in _START) else []
     now = state.simulation.world.timestep
     if abs(now - offer.timestep) > 1e-12:

@@ -1,4 +1,4 @@
-"""Plots of a fit: the error of every joint before and after."""
+"""Plots of a fit: the error of every joint before and after, and the motion of the worst one."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -7,9 +7,10 @@ import numpy as np
 from imgui_bundle import ImVec2, ImVec4, imgui, implot
 
 from mjrig.editor.texts.texts import tr
-from mjrig.editor.tune.tune_plots import FIT, joint_colour
-from mjrig.editor.ui.colours import GREY
+from mjrig.editor.tune.tune_plots import FIT, joint_colour, line
+from mjrig.editor.ui.colours import AMBER, GREY
 from mjrig.tuning.fitting.fit import Fit
+from mjrig.tuning.fitting.identifiability import Curves
 
 #: Width of a bar, as a share of the room of a joint.
 _BAR = 0.35
@@ -32,6 +33,52 @@ def fit_errors(fit: Fit) -> list[FitErrors]:
         FitErrors(tr("efforts"), "N·m, N", fit.effort_before, fit.effort_after),
     ]
     return [errors for errors in found if errors.after]
+
+
+class Overlay(NamedTuple):
+    """One joint over time in what was fitted to, or in what was held out."""
+
+    title: str
+    joint: str
+    curves: Curves
+
+
+def overlays(fit: Fit) -> list[Overlay]:
+    """The joint that was furthest off: in what the fit has seen, then in what it has not."""
+    if not fit.curves:
+        return []
+    errors = {j: e for j, e in fit.rms_before.items() if j in fit.curves[0].joints}
+    joint = max(errors, key=errors.__getitem__, default=fit.curves[0].joints[0])
+    found = []
+    for is_held_out, title in ((False, tr("fitted to")), (True, tr("held out"))):
+        chosen = next((c for c in fit.curves if c.is_held_out == is_held_out), None)
+        if chosen is not None and joint in chosen.joints:
+            found.append(Overlay(title, joint, chosen))
+    return found
+
+
+def draw_overlays(fit: Fit, height: float) -> None:
+    """The recording, grey the model before, coloured the model after; one plot each."""
+    found = overlays(fit)
+    for i, overlay in enumerate(found):
+        if i:
+            imgui.same_line()
+        room = imgui.get_content_region_avail().x / (len(found) - i)
+        spacing = imgui.get_style().item_spacing.x if i + 1 < len(found) else 0.0
+        _motion(overlay, ImVec2(room - spacing, height))
+
+
+def _motion(overlay: Overlay, size: ImVec2) -> None:
+    curves = overlay.curves
+    column = curves.joints.index(overlay.joint)
+    if not implot.begin_plot(f"##overlay {overlay.title}", size, _FLAGS):
+        return
+    label = tr("{joint}, {part} [rad, m]", joint=overlay.joint, part=overlay.title)
+    implot.setup_axes("t [s]", label, FIT, FIT)
+    line(tr("before"), curves.time, curves.before[:, column], GREY, 1.0)
+    line(tr("after"), curves.time, curves.after[:, column], joint_colour(0), 2.0)
+    line(tr("recorded"), curves.time, curves.recorded[:, column], AMBER, 1.0)
+    implot.end_plot()
 
 
 def draw_fit(fit: Fit, height: float) -> None:

@@ -10,7 +10,7 @@ from imgui_bundle import ImVec2, ImVec4, imgui
 from mjrig.editor.texts.texts import tr
 from mjrig.editor.tune import tune_plots
 from mjrig.editor.tune.tune import Tune
-from mjrig.editor.tune.tune_fit_plots import draw_fit
+from mjrig.editor.tune.tune_fit_plots import draw_fit, draw_overlays
 from mjrig.editor.tune.tune_jobs import RespondJob, SweepJob
 from mjrig.editor.tune.tune_runner import Finished
 from mjrig.editor.tune.tune_sweep_plots import SweepPicture, draw_sweep
@@ -107,6 +107,7 @@ def show_plan(tune: Tune, finished: Finished) -> None:
 def show_fit(tune: Tune, finished: Finished) -> None:
     """Errors before and after, values with their intervals, and why some are not identifiable."""
     fit: Fit = finished.result
+    draw_overlays(fit, _height())
     draw_fit(fit, _height())
     header = ("joint", "parameter", "was", "is", "95 % from", "to", "unit")
     rows = [

@@ -9,7 +9,7 @@ from imgui_bundle import imgui
 from imgui_bundle.imgui.test_engine_checks import CHECK
 
 from mjrig.editor.tune.tune import Tune, TuneTask
-from mjrig.editor.tune.tune_fit_plots import fit_errors
+from mjrig.editor.tune.tune_fit_plots import fit_errors, overlays
 from mjrig.editor.tune.tune_panel import _LOOKS, TunePanel
 from mjrig.editor.tune.tune_settings import TESTS, WAYS, GainAxis
 from mjrig.gains.response import Kind, Signal
@@ -84,6 +84,15 @@ def test_gains_fits_and_problems_are_drawn(tune: Tune, tmp_path: Path) -> None:
     motion = {errors.name: errors for errors in fit_errors(found)}["motion"]
     assert set(motion.before) == set(motion.after)
     assert max(motion.after.values()) < max(motion.before.values())
+    shown = overlays(found)
+    assert [o.curves.is_held_out for o in shown] == [False, True][: len(shown)]
+    for overlay in shown:
+        recorded_motion, before, after = (
+            getattr(overlay.curves, name)[:, overlay.curves.joints.index(overlay.joint)]
+            for name in ("recorded", "before", "after")
+        )
+        assert abs(after - recorded_motion).max() < abs(before - recorded_motion).max()
+    assert shown
     draw(panel, TuneTask.FIT)
     tune.fit.recordings = [tmp_path / "none.npz"]
     work(tune, TuneTask.FIT)

@@ -59,6 +59,7 @@ ROOMS = {
         "mjrig.tuning.fitting",
         "mjrig.tuning.objectives",
         "mjrig.tuning.sweeps",
+        "mjrig.tuning.suites",
         "mjrig.tuning",
         "mjrig.starting",
         "mjrig.cli",

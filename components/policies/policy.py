@@ -13,7 +13,7 @@ from mjrig.components.policies.policy_file import PolicyFile
 from mjrig.components.policies.policy_parts import given
 from mjrig.control.articulation import Articulation
 from mjrig.control.plant import Plant
-from mjrig.control.policy import PolicyComponent
+from mjrig.control.policy import CommandSpace, PolicyComponent, PolicyDisturbance
 from mjrig.control.setpoints import Lease, Source
 from mjrig.errors import BindingError, MissingExtraError, MjrigError, PropertyError
 from mjrig.names import literal
@@ -150,6 +150,13 @@ class Policy(PolicyComponent):
     def follow(self, schedule: Sequence[tuple[float, Sequence[float]]]) -> None:
         self._running().commands.follow(schedule)
         self.unset("command")
+
+    @property
+    def command_space(self) -> CommandSpace:
+        return self._running().commands.space
+
+    def disturb(self, disturbance: PolicyDisturbance | None) -> None:
+        self._running().disturbance = disturbance
 
     def _running(self) -> PolicyLoop:
         if self._loop is None:

@@ -157,8 +157,12 @@ class TargetMap:
         self._view.target[:] = self._targets
         self._view.last[:] = 0.0
 
-    def act(self, action: Float32) -> None:
-        """Map the output of the network to targets and command them."""
+    def command(self, targets: npt.NDArray[Any]) -> None:
+        """Command targets that `act` gave."""
+        self._robot.setpoints.values[self._rows, self.columns] = targets
+
+    def act(self, action: Float32) -> npt.NDArray[Any]:
+        """Map the output of the network to targets, for `command`."""
         smoothed: Float32 = action
         if self._beta != 1.0:
             mixed = (np.float32(1.0) - self._beta) * self._smoothed + self._beta * action
@@ -178,7 +182,7 @@ class TargetMap:
         if self._clip_target is not None:
             np.clip(targets, *self._clip_target, out=targets)
         self._targets[:] = self._view.target[:] = targets
-        self._robot.setpoints.values[self._rows, self.columns] = targets
+        return targets
 
     def _seen(self, raw: Float32, clipped: Float32, smoothed: Float32) -> Float32:
         if self._last is LastSeen.RAW:

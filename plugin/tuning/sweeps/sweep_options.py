@@ -27,7 +27,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add_debug(parser)
     _add_test(parser.add_argument_group("the test (one of --run, --signal, --replay)"))
     _add_random(parser.add_argument_group("randomisation"))
-    _add_work(parser.add_argument_group("parallel execution"))
+    add_work(parser.add_argument_group("parallel execution"))
     _add_results(parser.add_argument_group("results"))
     add_scene_options(parser)
 
@@ -89,7 +89,8 @@ def _add_random(group: Any) -> None:
     )
 
 
-def _add_work(group: Any) -> None:
+def add_work(group: Any) -> None:
+    """Executor, workers and scheduler."""
     group.add_argument(
         "--executor",
         default="processes",

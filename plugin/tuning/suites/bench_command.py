@@ -49,7 +49,7 @@ def add(commands: Any) -> None:
         "-o",
         "--output",
         metavar="FOLDER",
-        help="folder for results.csv and bench.json; a second run with it resumes",
+        help="folder for bench.html, results.csv and bench.json; a second run with it resumes",
         folder=True,
     )
     add_output(
@@ -78,6 +78,7 @@ def run(options: argparse.Namespace) -> int:
     import sys
 
     from mjrig.tuning.suites.bench import bench
+    from mjrig.tuning.suites.bench_html import write_page
     from mjrig.tuning.suites.bench_report import headline, text_report, write_csv, write_json
     from mjrig.tuning.suites.suite import BenchSuite
     from mjrig.tuning.suites.suspicion import add_suspicions
@@ -106,6 +107,7 @@ def run(options: argparse.Namespace) -> int:
     if options.output is not None:
         write_csv(found, options.output / "results.csv")
         write_json(found, options.output / "bench.json")
+        write_page(found, options.suite, options.output)
         print(headline(found, options.output))
     failed = too_low(found, limits)
     print("\n".join(failed), end="\n" if failed else "")

@@ -16,7 +16,6 @@ from mjrig.names import how_many
 from mjrig.terminal.table import format_table
 from mjrig.tuning.suites.bench import Benched
 from mjrig.tuning.suites.episode_metrics import DEFINITIONS, METRICS
-from mjrig.tuning.suites.intervals import Interval
 from mjrig.tuning.suites.standings import (
     leaderboard,
     margins,
@@ -38,11 +37,6 @@ SHOWN = {
 }
 #: p below which a difference is called one.
 SIGNIFICANT = 0.05
-
-
-def interval_text(interval: Interval) -> str:
-    """`0.95 [0.76, 0.99]`."""
-    return f"{interval.value:.2f} [{interval.low:.2f}, {interval.high:.2f}]"
 
 
 def number_text(value: float) -> str:
@@ -74,7 +68,7 @@ def _standings(found: Benched) -> list[str]:
             f"{s.rank}{'=' if ranks.count(s.rank) > 1 else ''}",
             s.name,
             f"{s.survived}/{s.episodes}",
-            interval_text(s.success),
+            str(s.success),
         )
         for s in board
     ]
@@ -89,7 +83,7 @@ def task_rows(found: Benched) -> list[tuple[str, ...]]:
             result = results[task]
             up = len(result.fell) - sum(result.fell.values())
             means = (number_text(mean_of(result, metric)) for metric in SHOWN)
-            rate = interval_text(success([result])) if result.fell else ""
+            rate = str(success([result])) if result.fell else ""
             rows.append((task, name, f"{up}/{len(result.fell)}", rate, *means))
     return rows
 

@@ -7,9 +7,9 @@ from itertools import pairwise
 
 import numpy as np
 
+from mjrig.tuning.objectives.intervals import Interval, holm, mcnemar, paired_difference, wilson
 from mjrig.tuning.suites.bench import Benched, TaskResult
 from mjrig.tuning.suites.episode_metrics import METRICS
-from mjrig.tuning.suites.intervals import Interval, holm, mcnemar, paired_difference, wilson
 
 #: Metrics of falls are shown; of the others at least this share and number must have stayed up.
 LEAST_SHARE, LEAST_COUNT = 0.2, 5

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from mjrig.errors import PropertyError
 from mjrig.names import suggestion
 from mjrig.tuning.suites.bench import Benched
-from mjrig.tuning.suites.bench_report import interval_text
 from mjrig.tuning.suites.standings import success
 
 #: Every task.
@@ -45,5 +44,5 @@ def too_low(found: Benched, limits: dict[str, float]) -> list[str]:
             limit = limits.get(task, limits.get(ALL))
             rate = success([result])
             if limit is not None and not rate.value >= limit:
-                lines.append(f"FAIL {name}: {task}: {interval_text(rate)} is below {limit:g}")
+                lines.append(f"FAIL {name}: {task}: {rate} is below {limit:g}")
     return lines

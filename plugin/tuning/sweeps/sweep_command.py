@@ -49,6 +49,7 @@ def add(commands: Any) -> None:
         parser,
         f"mjrig sweep {scene} --grid {kp}=50,100,200 --signal step:0.3:1 -o grid",
         f"mjrig sweep {scene} --range {kp}=20:200:log --sample 12 --randomise start=0.1 -o sampled",
+        f"mjrig sweep {scene} --randomise start=0.1 --seeds 4 -o seeds",
     )
 
 
@@ -59,8 +60,10 @@ def run(options: argparse.Namespace) -> int:
     from mjrig.tuning.sweeps.space import Choices, Range, Space
     from mjrig.tuning.sweeps.sweep import sweep
 
-    if not options.grid and not options.range:
-        raise PropertyError("nothing to sweep; give --grid or --range with --sample")
+    if not options.grid and not options.range and not (options.randomise or options.seeds > 1):
+        raise PropertyError(
+            "nothing to sweep; give --grid, --range with --sample, or --randomise with --seeds"
+        )
     space = Space(
         tuple(Choices.read(text) for text in options.grid),
         tuple(Range.read(text) for text in options.range),

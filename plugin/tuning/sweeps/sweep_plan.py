@@ -81,7 +81,9 @@ def examine(
             f"noise: the setpoints of {actor} belong to {rig.world[actor].source.name}, which "
             "writes them in every step; leave out noise, or that component"
         )
-    return SweepPlan(replace(job, live=live), _why_not_batched(rig, scenario), draws(own))
+    return SweepPlan(
+        replace(job, live=live), _why_not_batched(rig, scenario, randomisation), draws(own)
+    )
 
 
 def _check_randomisation(
@@ -173,9 +175,11 @@ def _actor(world: World, names: Sequence[str]) -> str:
     raise BindingError(f"choose the actor under test with actor: {listed(able)}")
 
 
-def _why_not_batched(rig: Rig, scenario: Scenario) -> str:
+def _why_not_batched(rig: Rig, scenario: Scenario, randomisation: Randomisation) -> str:
     if not scenario.batchable:
         return "a replay runs in a world of its own"
+    if randomisation.push is not None:
+        return "a push is proportional to the mass of its own world"
     try:
         Batch(rig.world, 1, threads=1)
     except ExecutionError as error:

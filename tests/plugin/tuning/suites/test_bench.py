@@ -74,6 +74,9 @@ def test_a_bench_writes_a_table_and_resumes(
     data = json.loads((out / "bench.json").read_text())
     assert data["versions"]["mujoco"] and data["definitions"]["power"]["unit"] == "W"
     assert len(data["policies"]["stiff"]["sha256"]) == 64
+    page = (out / "bench.html").read_text()
+    assert "stiff" in page and "<svg" in page and "http-equiv" not in page
+    assert (out / "bench.svg").read_text().count("<circle") == 2 + 2 * 3
     assert main([*line, "--fail-below", "weak_0.05=0.9"]) == 1
     said = capsys.readouterr().out
     assert "12 episodes, 12 done before" in said

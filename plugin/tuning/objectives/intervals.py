@@ -1,4 +1,4 @@
-"""Statistics of a bench: intervals of rates, exact paired tests, bootstrapped differences."""
+"""Statistics over seeds: intervals of rates, exact paired tests, bootstrapped differences."""
 
 import math
 from collections.abc import Sequence
@@ -21,6 +21,9 @@ class Interval:
     value: float
     low: float
     high: float
+
+    def __str__(self) -> str:
+        return f"{self.value:.2f} [{self.low:.2f}, {self.high:.2f}]"
 
     def overlaps(self, other: "Interval") -> bool:
         """Whether the intervals share a value."""

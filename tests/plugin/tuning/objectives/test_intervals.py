@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from mjrig.tuning.suites.intervals import Interval, holm, mcnemar, paired_difference, wilson
+from mjrig.tuning.objectives.intervals import Interval, holm, mcnemar, paired_difference, wilson
 
 
 @pytest.mark.parametrize(

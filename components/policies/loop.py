@@ -157,6 +157,16 @@ class PolicyLoop:
         while self._late and self._late[0][0] <= steps:
             self.targets.command(self._late.popleft()[1])
 
+    def quiet_steps(self) -> int:
+        """Steps after the present one until `step` has something to do."""
+        steps = self.steps()
+        if steps < 0:
+            return -steps - 1
+        due = self._every - (steps + self._shift) % self._every
+        if self._late:
+            due = min(due, self._late[0][0] - steps)
+        return due - 1
+
     def _tick(self, steps: int) -> None:
         view = self.view
         view.steps = steps

@@ -21,6 +21,8 @@ from mjrig.properties.actions import action
 from mjrig.properties.array_kinds import Samples
 from mjrig.properties.scalar_kinds import Bool, FilePath
 
+#: Quiet steps of a policy that is switched off.
+_NOTHING_DUE = 1_000_000
 _TRAINED = ("kp", "kv", "torque_limit", "armature", "damping", "frictionloss")
 
 
@@ -134,6 +136,11 @@ class Policy(PolicyComponent):
     def before_controls(self, time: float) -> None:
         if self._lease is not None and self._loop is not None:
             self._loop.step()
+
+    def quiet_steps(self) -> int:
+        if self._lease is None or self._loop is None:
+            return _NOTHING_DUE
+        return self._loop.quiet_steps()
 
     def memory_signature(self) -> object:
         return None if self._loop is None else self._loop.signature()

@@ -169,7 +169,7 @@ class TargetMap:
             smoothed = mixed.astype(np.float32, copy=False)
         clipped: Float32 = smoothed
         if self._clip is not None:
-            clipped = np.clip(smoothed, *self._clip).astype(np.float32, copy=False)
+            clipped = np.minimum(np.maximum(smoothed, self._clip[0]), self._clip[1])
         self._smoothed[:] = smoothed
         self._view.last[:] = self._seen(action, clipped, smoothed)
         targets = clipped.astype(self._dtype) * self._scale

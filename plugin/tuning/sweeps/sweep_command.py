@@ -49,7 +49,6 @@ def add(commands: Any) -> None:
         parser,
         f"mjrig sweep {scene} --grid {kp}=50,100,200 --signal step:0.3:1 -o grid",
         f"mjrig sweep {scene} --range {kp}=20:200:log --sample 12 --randomise start=0.1 -o sampled",
-        f"mjrig sweep {scene} --randomise start=0.1 --seeds 4 -o seeds",
     )
 
 

@@ -79,18 +79,20 @@ def _body(found: Benched, suite: str) -> Iterator[str]:
     yield f"<h1>Bench: {escape(found.suite.title)}</h1>"
     yield f'<p class="dim">{seeds} paired seeds per task; intervals are Wilson, 95 %.</p>'
     ranks = [row.rank for row in leaderboard(found)]
-    rows = [
+    board = [
         (f"{r.rank}{'=' if ranks.count(r.rank) > 1 else ''} {r.name}",
          f"{r.survived}/{r.episodes}", str(r.success))
         for r in leaderboard(found)
     ]  # fmt: skip
-    yield from html_table(("policy", "up", "share up [95 %]"), rows)
+    yield from html_table(("policy", "up", "share up [95 %]"), board)
     yield '<p class="dim">= : the interval overlaps that of the best of the rank.</p>'
     yield "<h2>Share of episodes without a fall</h2>"
     yield interval_picture(found)
     yield "<h2>Tasks</h2>"
     yield '<p class="dim">Means over episodes without a fall; blank below 20 % of them.</p>'
-    yield from html_table(TASK_HEAD, task_rows(found))
+    # Intervals stay on one line: the table scrolls where it is too wide.
+    rows = [[cell.replace(" ", "\u00a0") for cell in row] for row in task_rows(found)]
+    yield from html_table(TASK_HEAD, rows)
     yield from _pairs(found)
     yield from _list("Level at which half of the episodes fall", _margins(found))
     yield from _list("Earliest falls", replay_lines(found, suite))

@@ -59,12 +59,13 @@ format: setup  ## sort imports, repair what ruff can, format
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
 
-bench: setup  ## measure the cost of a step, of starting, of recording, of many worlds, of many actors, of a sweep, of a fit, the editor's frames, and its page
+bench: setup  ## measure the cost of a step, of starting, of recording, of many worlds, of many actors, of a policy, of a sweep, of a fit, the editor's frames, and its page
 	$(BIN)/python benchmarks/step_cost.py
 	$(BIN)/python benchmarks/startup_cost.py
 	$(BIN)/python benchmarks/record_cost.py
 	$(BIN)/python benchmarks/batch_cost.py
 	$(BIN)/python benchmarks/memory_cost.py
+	$(BIN)/python benchmarks/policy_cost.py
 	$(BIN)/python benchmarks/sweep_cost.py
 	$(BIN)/python benchmarks/fit_cost.py
 	$(BIN)/python benchmarks/editor_frames.py

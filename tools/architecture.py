@@ -63,6 +63,7 @@ ROOMS = {
         "mjrig.tuning.excitation",
         "mjrig.tuning.objectives",
         "mjrig.tuning.sweeps",
+        "mjrig.tuning.suites",
         "mjrig.tuning",
         "mjrig.starting",
         "mjrig.cli",

@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from mjrig.arrays import FloatArray, frozen
 from mjrig.components.policies.policy_parts import CommandInput
+from mjrig.control.policy import CommandSpace
 from mjrig.errors import PropertyError
 from mjrig.names import how_many
 
@@ -29,6 +30,7 @@ class Commands:
         self._default = said.default if said.default.size else frozen(np.zeros(self.size))
         self._schedule = said.schedule
         self._fixed: FloatArray | None = None
+        self.space = CommandSpace(tuple(self._names), self._default, said.ranges)
 
     def fix(self, values: FloatArray) -> None:
         """Fix these values, overriding the schedule; none: the schedule again.

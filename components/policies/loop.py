@@ -1,5 +1,6 @@
 """PolicyLoop: the control loop of a policy: ticks, observations, targets."""
 
+from collections import deque
 from typing import Any
 
 import mujoco
@@ -18,6 +19,7 @@ from mjrig.components.policies.targets import TargetMap, actuators_of
 from mjrig.components.policies.terms.motion import Clip, Motion
 from mjrig.components.policies.terms.view import Float32, Indices, View
 from mjrig.control.articulation import Articulation
+from mjrig.control.policy import PolicyDisturbance
 from mjrig.errors import BindingError, PolicyError, PropertyError
 from mjrig.model.binding import ActuatorBinding
 from mjrig.names import suggestion
@@ -69,6 +71,9 @@ class PolicyLoop:
         self.action: Float32 = np.zeros(len(said.joints), dtype=np.float32)
         self.ticks = 0
         self._begun = False
+        #: Errors of measurements and the delay of setpoints; None: there are none.
+        self.disturbance: PolicyDisturbance | None = None
+        self._late: deque[tuple[int, FloatArray]] = deque()
 
     @property
     def observation(self) -> Float32:
@@ -125,6 +130,7 @@ class PolicyLoop:
         """Start over: clear the memory, and command the targets that hold until the first tick."""
         self._gains.put_back()
         self.ticks = 0
+        self._late.clear()
         self.action[:] = 0.0
         self._observer.reset()
         self._observer.vector[:] = 0.0
@@ -153,11 +159,26 @@ class PolicyLoop:
             self._gains.put_back()
         if (steps + self._shift) % self._every == 0 and steps >= self._first:
             self._tick(steps)
+        while self._late and self._late[0][0] <= steps:
+            self.targets.command(self._late.popleft()[1])
+
+    def quiet_steps(self) -> int:
+        """Steps after the present one until `step` has something to do."""
+        steps = self.steps()
+        if steps < 0:
+            return -steps - 1
+        due = self._every - (steps + self._shift) % self._every
+        if self._late:
+            due = min(due, self._late[0][0] - steps)
+        return due - 1
 
     def _tick(self, steps: int) -> None:
         view = self.view
         view.steps = steps
         self._measure()
+        disturbance = self.disturbance
+        if disturbance is not None:
+            view.position += disturbance.offsets[self.ticks % len(disturbance.offsets)]
         view.command[:] = self.commands.at(steps * self.timestep)
         if view.motion is not None:
             clip, network = self._clip, self._network
@@ -166,7 +187,11 @@ class PolicyLoop:
             self.action[:] = self._network.run(self._observer.look(), self.ticks)
         self.ticks += 1
         if np.isfinite(self.action).all():
-            self.targets.act(self.action)
+            targets = self.targets.act(self.action)
+            if disturbance is not None and disturbance.latency:
+                self._late.append((steps + disturbance.latency, targets.copy()))
+            else:
+                self.targets.command(targets)
         else:
             self._report()
 
@@ -213,11 +238,15 @@ class PolicyLoop:
             self._network.memory(),
             self.targets.memory(),
             self.view.command.copy(),
+            list(self._late),
         )
 
     def restore(self, memory: Any) -> None:
         """Restore what `memory` returned."""
-        self._begun, self.ticks, action, standing, observer, network, targets, command = memory
+        self._begun, self.ticks, action, standing, observer, network, targets, command, late = (
+            memory
+        )
+        self._late = deque(late)
         self.action[:], self.view.command[:] = action, command
         if standing and not self._gains.applied:
             self._gains.apply()

@@ -37,6 +37,7 @@ class Observer:
         if kept.ticks.size:
             depth = max(depth, int(kept.ticks.max()) + 1)
         self._history: Float32 = np.zeros((depth, self._frame.size), dtype=np.float32)
+        self._flat = self._history.reshape(-1)
         self._select = self._selection(ends, lengths)
         self._clip = recipe.clip if not isinstance(recipe.clip, str) else None
         self.vector: Float32 = np.zeros(self._select.size, dtype=np.float32)
@@ -112,9 +113,11 @@ class Observer:
             history[:] = frame
             self._empty = False
         else:
-            history[:-1] = history[1:]
+            if len(history) > 1:
+                history[:-1] = history[1:]
             history[-1] = frame
-        np.take(history.reshape(-1), self._select, out=self.vector)
+        # With another mode `take` would use a buffer; the places are known to be valid.
+        self._flat.take(self._select, out=self.vector, mode="clip")
         return self.vector
 
     def memory(self) -> Any:

@@ -13,7 +13,7 @@ from mjrig.components.policies.policy_file import PolicyFile
 from mjrig.components.policies.policy_parts import given
 from mjrig.control.articulation import Articulation
 from mjrig.control.plant import Plant
-from mjrig.control.policy import PolicyComponent
+from mjrig.control.policy import CommandSpace, PolicyComponent, PolicyDisturbance
 from mjrig.control.setpoints import Lease, Source
 from mjrig.errors import BindingError, MissingExtraError, MjrigError, PropertyError
 from mjrig.names import literal
@@ -21,6 +21,8 @@ from mjrig.properties.actions import action
 from mjrig.properties.array_kinds import Samples
 from mjrig.properties.scalar_kinds import Bool, FilePath
 
+#: Quiet steps of a policy that is switched off.
+_NOTHING_DUE = 1_000_000
 _TRAINED = ("kp", "kv", "torque_limit", "armature", "damping", "frictionloss")
 
 
@@ -135,6 +137,11 @@ class Policy(PolicyComponent):
         if self._lease is not None and self._loop is not None:
             self._loop.step()
 
+    def quiet_steps(self) -> int:
+        if self._lease is None or self._loop is None:
+            return _NOTHING_DUE
+        return self._loop.quiet_steps()
+
     def memory_signature(self) -> object:
         return None if self._loop is None else self._loop.signature()
 
@@ -150,6 +157,13 @@ class Policy(PolicyComponent):
     def follow(self, schedule: Sequence[tuple[float, Sequence[float]]]) -> None:
         self._running().commands.follow(schedule)
         self.unset("command")
+
+    @property
+    def command_space(self) -> CommandSpace:
+        return self._running().commands.space
+
+    def disturb(self, disturbance: PolicyDisturbance | None) -> None:
+        self._running().disturbance = disturbance
 
     def _running(self) -> PolicyLoop:
         if self._loop is None:

@@ -157,15 +157,19 @@ class TargetMap:
         self._view.target[:] = self._targets
         self._view.last[:] = 0.0
 
-    def act(self, action: Float32) -> None:
-        """Map the output of the network to targets and command them."""
+    def command(self, targets: npt.NDArray[Any]) -> None:
+        """Command targets that `act` gave."""
+        self._robot.setpoints.values[self._rows, self.columns] = targets
+
+    def act(self, action: Float32) -> npt.NDArray[Any]:
+        """Map the output of the network to targets, for `command`."""
         smoothed: Float32 = action
         if self._beta != 1.0:
             mixed = (np.float32(1.0) - self._beta) * self._smoothed + self._beta * action
             smoothed = mixed.astype(np.float32, copy=False)
         clipped: Float32 = smoothed
         if self._clip is not None:
-            clipped = np.clip(smoothed, *self._clip).astype(np.float32, copy=False)
+            clipped = np.minimum(np.maximum(smoothed, self._clip[0]), self._clip[1])
         self._smoothed[:] = smoothed
         self._view.last[:] = self._seen(action, clipped, smoothed)
         targets = clipped.astype(self._dtype) * self._scale
@@ -178,7 +182,7 @@ class TargetMap:
         if self._clip_target is not None:
             np.clip(targets, *self._clip_target, out=targets)
         self._targets[:] = self._view.target[:] = targets
-        self._robot.setpoints.values[self._rows, self.columns] = targets
+        return targets
 
     def _seen(self, raw: Float32, clipped: Float32, smoothed: Float32) -> Float32:
         if self._last is LastSeen.RAW:

@@ -283,6 +283,11 @@ class ControlledActor(ActorInWorld):
         """Whether no Python code has to run between physics steps."""
         return self._plan.is_idle
 
+    @property
+    def quiet_steps(self) -> tuple[Callable[[], int], ...]:
+        """Asked before a step how many more may follow in a row; empty: it is always one."""
+        return self._plan.quiet_steps
+
     # One step -----------------------------------------------------------------------------------
 
     def apply_controls(self) -> None:

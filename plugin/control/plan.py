@@ -71,6 +71,12 @@ class ControlPlan:
         self.writes = _in_a_row([inputs, *steps, beside, self.direct])
         #: Whether a law or component reads what MuJoCo computes inside the step.
         self.needs_position_stage = any(c.between_stages for c in (*active, *others))
+        #: Asked before a step how many more may follow in a row; empty: it is always one.
+        self.quiet_steps: tuple[Callable[[], int], ...] = ()
+        hooked = [c for c in components if _has_hook(c)]
+        alone = not active and len(hooks) == len(hooked) and not commands
+        if alone and all(type(c).quiet_steps is not ActorComponent.quiet_steps for c in hooked):
+            self.quiet_steps = tuple(c.quiet_steps for c in hooked)
         #: Whether no Python code has to run between physics steps.
         self.is_idle = not active and not hooks
         for controller in controllers:
@@ -121,15 +127,15 @@ def _table(owned: set[int], actuators: Sequence[ActuatorBinding]) -> BindingTabl
     )
 
 
+def _has_hook(component: ActorComponent) -> bool:
+    return type(component).before_controls is not ActorComponent.before_controls
+
+
 def _hooks(
     components: Sequence[ActorComponent], working: Sequence[ArticulationController], data: Any
 ) -> list[Write]:
     """What the components do before the controllers, as calls without arguments."""
-    hooks: list[Callable[[float], object]] = [
-        c.before_controls
-        for c in components
-        if type(c).before_controls is not ActorComponent.before_controls
-    ]
+    hooks: list[Callable[[float], object]] = [c.before_controls for c in components if _has_hook(c)]
     hooks += [watch for c in working if (watch := c.watcher()) is not None]
     return [partial(_call, hook, data) for hook in hooks]
 

@@ -1,6 +1,7 @@
 """Policy: the runtime's interface to a component that commands at its own rate."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -8,6 +9,29 @@ import numpy.typing as npt
 from mjrig.arrays import FloatArray
 from mjrig.control.plant import Plant
 from mjrig.properties.component import ActorComponent
+
+
+@dataclass(frozen=True)
+class PolicyDisturbance:
+    """Errors between a policy and its robot.
+
+    Attributes:
+        offsets: (ticks, joints) errors of the joint positions it observes, in its order; from the
+            last row on they start over.
+        latency: physics steps from a tick until its setpoints hold.
+    """
+
+    offsets: FloatArray
+    latency: int = 0
+
+
+@dataclass(frozen=True)
+class CommandSpace:
+    """What a policy can be commanded: names, the default, and (n, 2) ranges, empty if unknown."""
+
+    names: tuple[str, ...]
+    default: FloatArray
+    ranges: FloatArray
 
 
 class PolicyComponent(ActorComponent):
@@ -70,6 +94,15 @@ class PolicyComponent(ActorComponent):
         """
         raise NotImplementedError
 
+    @property
+    def command_space(self) -> CommandSpace:
+        """What it can be commanded."""
+        raise NotImplementedError
+
+    def disturb(self, disturbance: PolicyDisturbance | None) -> None:
+        """Disturb what it measures and commands from now on; None: no longer."""
+        raise NotImplementedError
+
     def plant(self) -> Plant:
         """The plant it was trained for."""
         raise NotImplementedError
@@ -78,3 +111,9 @@ class PolicyComponent(ActorComponent):
     def provenance(self) -> str:
         """Where `plant` comes from, as text: the origin of gains taken from it."""
         return f"policy {self.label}"
+
+
+def running_policies(components: Iterable[object]) -> list[PolicyComponent]:
+    """The policies among components that are not switched off."""
+    found = [c for c in components if isinstance(c, PolicyComponent)]
+    return [policy for policy in found if policy.__dict__.get("enabled", True)]

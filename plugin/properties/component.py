@@ -63,6 +63,13 @@ class ActorComponent(Component):
     def before_controls(self, time: float) -> None:
         """Called before every physics step, before any controller: the place to move setpoints."""
 
+    def quiet_steps(self) -> int:
+        """Steps after the present one in which `before_controls` has nothing to do.
+
+        Asked after `before_controls`; MuJoCo may take these steps in a row.
+        """
+        return 0
+
     @property
     def needs_position_stage(self) -> bool:
         """Whether `before_controls` reads what MuJoCo derives from the state inside the step.

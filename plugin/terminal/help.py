@@ -10,7 +10,7 @@ from mjrig.names import suggestion
 GROUPS = {
     "scenes": ("new", "check", "diff", "components", "schema", "export"),
     "run": ("run", "edit", "serve"),
-    "policies": ("import", "replay"),
+    "policies": ("import", "replay", "bench"),
     "recordings": ("info", "convert"),
     "tuning": ("tune", "sweep", "optimise"),
     "set-up": ("doctor",),

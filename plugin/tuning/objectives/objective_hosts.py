@@ -27,6 +27,15 @@ def driven(robot: Articulation) -> list[ActuatorBinding]:
     return [b for b in robot.bindings if b.actuator_id in owned]
 
 
+def base_of(robot: Articulation) -> tuple[int | None, int | None]:
+    """Body and first degree of freedom of the free base."""
+    address, model = base_address(robot), robot.model
+    if address is None:
+        return None, None
+    (joint,) = np.flatnonzero(np.asarray(model.jnt_qposadr) == address)
+    return int(model.jnt_bodyid[joint]), int(model.jnt_dofadr[joint])
+
+
 class Readout(Sampler):
     """Reads the actuators of a robot that controllers drive, for any number of worlds."""
 
@@ -64,6 +73,8 @@ class Host(ABC):
             raise BindingError(f"{why}{way_to_motors([self.robot])}")
         self.count, self.timestep = count, world.timestep
         self.base = base_address(self.robot)
+        #: Body and first degree of freedom of the free base; None: it has none.
+        self.base_body, self.base_dof = base_of(self.robot)
         self.alive: BoolArray = np.ones(count, np.bool_)
         self.problems = [""] * count
 
@@ -75,6 +86,16 @@ class Host(ABC):
     @abstractmethod
     def qpos(self) -> FloatArray:
         """qpos of all worlds, live."""
+
+    @property
+    @abstractmethod
+    def qvel(self) -> FloatArray:
+        """qvel of all worlds, live."""
+
+    @property
+    @abstractmethod
+    def body_forces(self) -> FloatArray:
+        """(worlds, bodies, 6) forces and torques from outside, live."""
 
     @property
     @abstractmethod
@@ -128,6 +149,10 @@ class WorldHost(Host):
 
     def step(self, n: int = 1) -> None:
         self.world.step(n)
+        self.look_for_divergence()
+
+    def look_for_divergence(self) -> None:
+        """Mark the world as no longer alive if it has diverged since the last look."""
         new = self.world.event_count - self._events
         if new:
             self._events += new
@@ -137,6 +162,14 @@ class WorldHost(Host):
     @property
     def qpos(self) -> FloatArray:
         return np.asarray(self.world.data.qpos)[None]
+
+    @property
+    def qvel(self) -> FloatArray:
+        return np.asarray(self.world.data.qvel)[None]
+
+    @property
+    def body_forces(self) -> FloatArray:
+        return np.asarray(self.world.data.xfrc_applied)[None]
 
     @property
     def target(self) -> FloatArray:

@@ -9,6 +9,7 @@ from mjrig.arrays import FloatArray
 from mjrig.errors import PropertyError
 from mjrig.readings.sampler import SAMPLE_HZ
 from mjrig.sim.world import World
+from mjrig.tuning.objectives.disturbance import Bumps, disturb_policies
 from mjrig.tuning.objectives.objective_hosts import Host
 from mjrig.tuning.objectives.variation import Randomisation
 
@@ -57,12 +58,14 @@ class FreeRun:
         steps = max(1, round(self.duration / host.timestep))
         every = max(1, round(1.0 / (SAMPLE_HZ * host.timestep)))
         tally = _Tally(host)
-        noise = _noise(host, randomisation, seeds, -(-steps // every))
+        bumps = Bumps(host, randomisation, seeds, self.duration)
+        by_policy = disturb_policies(host, randomisation, seeds, self.duration)
+        noise = None if by_policy else _noise(host, randomisation, seeds, -(-steps // every))
         still = host.target
         for k, done in enumerate(range(0, steps, every)):
             if noise is not None:
                 host.command(still + noise[:, k])
-            host.step(min(every, steps - done))
+            bumps.step(min(every, steps - done))
             tally.note(host, still if noise is not None else host.target)
             if not host.alive.any():
                 break

@@ -1,4 +1,4 @@
-"""Domain randomisation by seed: masses, friction, armature, damping, noise."""
+"""Domain randomisation by seed: masses, friction, motors, noise, latency, kicks and pushes."""
 
 import math
 from dataclasses import dataclass, fields
@@ -12,14 +12,23 @@ from mjrig.names import suggestion
 
 Factors = tuple[float, float]
 #: Given as a standard deviation; the others are ranges of factors.
-_DEVIATIONS = ("noise", "start")
+_DEVIATIONS = ("noise", "bias", "start")
+#: Given as a value or a range of values from 0.
+_AMOUNTS = ("payload", "latency", "kick", "push")
+#: The first kick or push comes after `FIRST` s, the others `EVERY` s later, up to `JITTER` s late.
+FIRST, EVERY, JITTER = 2.0, 2.0, 0.5
+#: Duration of a push [s].
+PUSH_TIME = 0.1
+_GAINS = (mujoco.mjtGain.mjGAIN_FIXED, mujoco.mjtGain.mjGAIN_AFFINE, mujoco.mjtGain.mjGAIN_PID)
+_BIASES = (mujoco.mjtBias.mjBIAS_NONE, mujoco.mjtBias.mjBIAS_AFFINE)
 
 
 @dataclass(frozen=True)
 class Randomisation:
     """Quantities sampled for every seed; None and 0: not randomised.
 
-    The same seed draws the same for every point of a sweep, so that they are compared fairly.
+    The same seed draws the same for every point of a sweep and every policy of a bench, so that
+    they are compared fairly.
 
     Attributes:
         mass: factors of mass and inertia, one per body.
@@ -27,8 +36,15 @@ class Randomisation:
         armature: factors of armature, one per degree of freedom.
         damping: factors of joint damping, one per degree of freedom.
         noise: standard deviation of noise added to position setpoints in every sample [rad or m].
-            For a law of q* − q it is equivalent to encoder noise.
+            For a law of q* − q it is equivalent to encoder noise. Beside a policy it is added to
+            the joint positions the policy observes, in every tick.
         start: standard deviation of the initial joint positions [rad or m].
+        bias: standard deviation of a constant error of the joint positions a policy observes.
+        strength: factors of the force of actuators, one per actuator.
+        payload: mass added to the base, as a share of the robot's mass.
+        latency: delay of a policy's setpoints [s].
+        kick: sudden change of the base's velocity in a random horizontal direction [m/s].
+        push: horizontal force on the base for 0.1 s, as impulse per mass of the robot [m/s].
     """
 
     mass: Factors | None = None
@@ -37,6 +53,12 @@ class Randomisation:
     damping: Factors | None = None
     noise: float = 0.0
     start: float = 0.0
+    bias: float = 0.0
+    strength: Factors | None = None
+    payload: Factors | None = None
+    latency: Factors | None = None
+    kick: Factors | None = None
+    push: Factors | None = None
 
     @classmethod
     def read(cls, text: str) -> "Randomisation":
@@ -53,16 +75,43 @@ class Randomisation:
             if name not in known:
                 hint = suggestion(name, known)
                 raise PropertyError(f"{name!r} cannot be randomised; {hint}")
-            found[name] = _deviation(name, said) if name in _DEVIATIONS else _factors(name, said)
+            reads = (
+                _deviation if name in _DEVIATIONS else _amounts if name in _AMOUNTS else _factors
+            )
+            found[name] = reads(name, said)
         return cls(**found)
 
     @property
     def changes_model(self) -> bool:
         """Whether it changes the model."""
-        return any(v is not None for v in (self.mass, self.friction, self.armature, self.damping))
+        names = ("mass", "friction", "armature", "damping", "strength", "payload")
+        return any(getattr(self, name) is not None for name in names)
 
-    def apply(self, model: Any, data: Any, seed: int) -> None:
-        """Change a model, and the constants that follow from it; `data` is used as scratch."""
+    @property
+    def disturbs(self) -> bool:
+        """Whether it kicks or pushes the base during a run."""
+        return self.kick is not None or self.push is not None
+
+    @property
+    def needs_run(self) -> list[str]:
+        """What is given of what happens during a run, rather than to the model."""
+        names = ("noise", "start", "bias", "latency", "kick", "push")
+        return [name for name in names if getattr(self, name)]
+
+    @property
+    def disturbs_policy(self) -> bool:
+        """Whether it changes what only a policy has: its measurements and its latency."""
+        return bool(self.bias) or self.latency is not None
+
+    def apply(self, model: Any, data: Any, seed: int, base: int | None = None) -> None:
+        """Change a model, and the constants that follow from it; `data` is used as scratch.
+
+        Args:
+            base: body that carries the payload; None: the robot has no free base.
+
+        Raises:
+            PropertyError: an actuator's force has no factor, or nothing can carry a payload.
+        """
         if not self.changes_model:
             return
         if self.mass is not None:
@@ -75,7 +124,35 @@ class Randomisation:
             model.dof_armature *= _random(seed, 2).uniform(*self.armature, model.nv)
         if self.damping is not None:
             model.dof_damping *= _random(seed, 3).uniform(*self.damping, model.nv)
+        if self.strength is not None:
+            _scale_forces(
+                model, _random(seed, 6).uniform(*self.strength, len(model.actuator_gaintype))
+            )
+        if self.payload is not None:
+            _load(model, base, _random(seed, 7).uniform(*self.payload))
         mujoco.mj_setConst(model, data)
+
+    def bumps(self, seed: int, duration: float) -> list["Bump"]:
+        """The kicks and pushes of a run, in the order of their times."""
+        found = []
+        for kind, amounts in (("kick", self.kick), ("push", self.push)):
+            if amounts is None:
+                continue
+            random = _random(seed, 9 if kind == "kick" else 10)
+            for start in np.arange(FIRST, duration, EVERY):
+                late, angle = random.uniform(0.0, JITTER), random.uniform(0.0, 2.0 * np.pi)
+                amount = random.uniform(*amounts)
+                x, y = amount * math.cos(angle), amount * math.sin(angle)
+                found.append(Bump(float(start) + late, kind == "push", (x, y)))
+        return sorted(found, key=lambda bump: bump.time)
+
+    def latency_of(self, seed: int) -> float:
+        """The delay of a policy's setpoints [s]."""
+        return 0.0 if self.latency is None else float(_random(seed, 11).uniform(*self.latency))
+
+    def bias_offsets(self, seed: int, count: int) -> "np.ndarray[Any, np.dtype[np.float64]]":
+        """(count,) constant errors of measured joint positions."""
+        return self.bias * _random(seed, 8).standard_normal(count)
 
     def start_offsets(self, seed: int, count: int) -> "np.ndarray[Any, np.dtype[np.float64]]":
         """(count,) offsets of the joints at the start."""
@@ -86,6 +163,44 @@ class Randomisation:
     ) -> "np.ndarray[Any, np.dtype[np.float64]]":
         """(samples, count) offsets of the setpoints."""
         return self.noise * _random(seed, 5).standard_normal((samples, count))
+
+
+@dataclass(frozen=True)
+class Bump:
+    """One kick or push: when, and the horizontal change of velocity it is worth [m/s]."""
+
+    time: float
+    is_push: bool
+    change: tuple[float, float]
+
+
+def _scale_forces(model: Any, factors: "np.ndarray[Any, np.dtype[np.float64]]") -> None:
+    """Scale what actuators do with the same control, limits included.
+
+    Raises:
+        PropertyError: the force of an actuator is not proportional to its parameters.
+    """
+    for i, factor in enumerate(factors):
+        gain, bias = int(model.actuator_gaintype[i]), int(model.actuator_biastype[i])
+        if gain not in map(int, _GAINS) or bias not in map(int, _BIASES):
+            raise PropertyError(
+                f"strength: the force of {model.actuator(i).name!r} has no factor; "
+                "motors, position, velocity and pid actuators have"
+            )
+        model.actuator_gainprm[i, :3] *= factor
+        model.actuator_biasprm[i, :3] *= factor
+        model.actuator_forcerange[i] *= factor
+
+
+def _load(model: Any, base: int | None, share: float) -> None:
+    """Put a payload onto the centre of mass of a base: it has mass, and no size.
+
+    Raises:
+        PropertyError: the robot has no free base.
+    """
+    if base is None:
+        raise PropertyError("payload: the robot has no free base to carry it")
+    model.body_mass[base] += share * float(model.body_subtreemass[base])
 
 
 def _random(seed: int, kind: int) -> np.random.Generator:
@@ -101,6 +216,17 @@ def _factors(name: str, said: str) -> Factors:
         found = (math.nan, math.nan)
     if not (0.0 < found[0] <= found[1] < math.inf):
         raise PropertyError(f"{name}: write low:high, factors above 0, as in 0.9:1.1; got {said!r}")
+    return found
+
+
+def _amounts(name: str, said: str) -> Factors:
+    low, colon, high = said.partition(":")
+    try:
+        found = float(low), float(high if colon else low)
+    except ValueError:
+        found = (math.nan, math.nan)
+    if not (0.0 <= found[0] <= found[1] < math.inf):
+        raise PropertyError(f"{name}: write a number >= 0 or low:high, as in 0.5; got {said!r}")
     return found
 
 

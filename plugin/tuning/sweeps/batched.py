@@ -44,6 +44,14 @@ class BatchHost(Host):
         return self.batch.qpos
 
     @property
+    def qvel(self) -> FloatArray:
+        return self.batch.qvel
+
+    @property
+    def body_forces(self) -> FloatArray:
+        return self.batch.data("xfrc_applied").reshape(self.count, -1, 6)
+
+    @property
     def target(self) -> FloatArray:
         target: FloatArray = self._mine.position[:, self.readout.columns]
         return target

@@ -75,12 +75,14 @@ class Pool:
 
 @contextmanager
 def open_pool(
-    executor: "str | Executor" = "processes", workers: int | None = None, scheduler: str = ""
+    executor: "str | Executor | Pool" = "processes",
+    workers: int | None = None,
+    scheduler: str = "",
 ) -> Iterator[Pool]:
-    """A pool by name, or around an executor of the caller, which stays open.
+    """A pool by name, or around an executor or pool of the caller, which stays open.
 
     Args:
-        executor: one of `processes`, `threads`, `inline`, `dask`, or an executor.
+        executor: one of `processes`, `threads`, `inline`, `dask`, an executor, or an open pool.
         workers: how many; None: one per core.
         scheduler: address of a Dask scheduler.
 
@@ -88,6 +90,9 @@ def open_pool(
         PropertyError: there is no such executor, or a number or address is missing or wrong.
         MissingExtraError: the package for it is not installed.
     """
+    if isinstance(executor, Pool):
+        yield executor
+        return
     count = cores() if workers is None else workers
     if count < 1:
         raise PropertyError(f"the number of workers must be >= 1, got {count}")

@@ -62,9 +62,9 @@ def sweep(
     output: str | Path | None = None,
     actor: str = "",
     randomise: Randomisation | None = None,
-    seeds: int = 1,
+    seeds: int | Sequence[int] = 1,
     execution: str = "auto",
-    executor: str | Executor = "processes",
+    executor: str | Executor | Pool = "processes",
     workers: int | None = None,
     scheduler: str = "",
     mix: bool = False,
@@ -80,10 +80,11 @@ def sweep(
         output: a folder for the table; None: the results are in memory only.
         actor: actor under test; empty: the one the parameters belong to.
         randomise: what differs between seeds.
-        seeds: number of random seeds.
+        seeds: number of random seeds, or the seeds themselves.
         execution: as of `World`.
-        executor: a name (`processes`, `threads`, `inline`, `dask`) or any executor. With
-            `processes`, a script must keep its own work under `if __name__ == "__main__":`.
+        executor: a name (`processes`, `threads`, `inline`, `dask`), any executor, or an open
+            pool. With `processes`, a script must keep its own work under
+            `if __name__ == "__main__":`.
         workers: how many; None: one per core.
         scheduler: address of a Dask scheduler.
         mix: accept an output that holds results of another scene or test.
@@ -95,7 +96,9 @@ def sweep(
     scene = scene if isinstance(scene, Scene) else Scene.load(scene)
     scenario = scenario or FreeRun()
     goal = Objective.read(objective, scenario.metrics)
-    check_seeds(seeds)
+    if isinstance(seeds, int):
+        check_seeds(seeds)
+        seeds = range(seeds)
     points = space.points()
     plan = examine(
         scene,
@@ -108,7 +111,7 @@ def sweep(
     with ExitStack() as stack:
         pool = stack.enter_context(open_pool(executor, workers, scheduler))
         crew = Crew(scene, plan, pool)
-        made = (SweepTask.of(crew.fingerprint, p, seed) for p in points for seed in range(seeds))
+        made = (SweepTask.of(crew.fingerprint, p, seed) for p in points for seed in seeds)
         tasks = {task.id: task for task in made}
         results = open_results(stack, output, space.names, crew, mix)
         waiting = [task for name, task in tasks.items() if name not in results]

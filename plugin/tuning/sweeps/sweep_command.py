@@ -59,8 +59,10 @@ def run(options: argparse.Namespace) -> int:
     from mjrig.tuning.sweeps.space import Choices, Range, Space
     from mjrig.tuning.sweeps.sweep import sweep
 
-    if not options.grid and not options.range:
-        raise PropertyError("nothing to sweep; give --grid or --range with --sample")
+    if not options.grid and not options.range and not (options.randomise or options.seeds > 1):
+        raise PropertyError(
+            "nothing to sweep; give --grid, --range with --sample, or --randomise with --seeds"
+        )
     space = Space(
         tuple(Choices.read(text) for text in options.grid),
         tuple(Range.read(text) for text in options.range),

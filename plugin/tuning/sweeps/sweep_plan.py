@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from mjrig.control.policy import running_policies
 from mjrig.errors import BindingError, ExecutionError, PropertyError
 from mjrig.gains.choice import way_to_motors
 from mjrig.names import listed
@@ -14,6 +15,7 @@ from mjrig.sim.batch import Batch
 from mjrig.sim.world import World
 from mjrig.tuning.objectives.objective_hosts import WorldHost, driven
 from mjrig.tuning.objectives.objective_replay import ReplayTest
+from mjrig.tuning.objectives.objective_signal import SignalTest
 from mjrig.tuning.objectives.variation import Randomisation
 from mjrig.tuning.sweeps.bundle import LocalScene
 from mjrig.tuning.sweeps.space import Choices, Parameter, ParameterTarget
@@ -52,8 +54,10 @@ def examine(
         MjrigError: a path leads nowhere, a value is refused, or the test does not suit the scene.
     """
     randomisation = randomisation or Randomisation()
-    if isinstance(scenario, ReplayTest) and (randomisation.noise or randomisation.start):
-        raise PropertyError("noise and start do not apply to a replay: the recording has both")
+    if isinstance(scenario, ReplayTest) and randomisation.needs_run:
+        raise PropertyError(
+            f"{listed(randomisation.needs_run)}: do not apply to a replay: the recording has them"
+        )
     own = LocalScene.of(scene).load()
     world = World(own, execution)
     actor = actor or _actor(world, [p.name for p in parameters])
@@ -68,13 +72,38 @@ def examine(
             _try_in_scene(own, parameter)
     if len(live) < len(parameters):  # the first point, in a world of its own
         rig = Rig(World(own, execution), job)
-    WorldHost(rig.world, actor)
-    if randomisation.noise and not rig.world[actor].setpoints.position.flags.writeable:
+    host = WorldHost(rig.world, actor)
+    has_policy = bool(running_policies(host.robot.components))
+    _check_randomisation(host, scenario, randomisation, has_policy)
+    is_free = has_policy or rig.world[actor].setpoints.position.flags.writeable
+    if randomisation.noise and not is_free:
         raise PropertyError(
             f"noise: the setpoints of {actor} belong to {rig.world[actor].source.name}, which "
             "writes them in every step; leave out noise, or that component"
         )
-    return SweepPlan(replace(job, live=live), _why_not_batched(rig, scenario), draws(own))
+    return SweepPlan(
+        replace(job, live=live), _why_not_batched(rig, scenario, randomisation), draws(own)
+    )
+
+
+def _check_randomisation(
+    host: WorldHost, scenario: Scenario, randomisation: Randomisation, has_policy: bool
+) -> None:
+    """Refuse what nothing in the test could feel.
+
+    Raises:
+        PropertyError: a kick without a free base or in a test without one, latency without policy.
+    """
+    if randomisation.disturbs and (host.base is None or isinstance(scenario, SignalTest)):
+        raise PropertyError(
+            "kick and push move a free base: "
+            + ("the robot has none" if host.base is None else "a signal test suspends it")
+        )
+    if randomisation.disturbs_policy and not has_policy:
+        raise PropertyError(
+            f"bias and latency are of a policy; {host.robot.name} has none: set the delay of its "
+            "controllers instead, as in PDController.delay.seconds"
+        )
 
 
 def _plain_first(parameters: Sequence[Parameter]) -> list[Parameter]:
@@ -146,9 +175,11 @@ def _actor(world: World, names: Sequence[str]) -> str:
     raise BindingError(f"choose the actor under test with actor: {listed(able)}")
 
 
-def _why_not_batched(rig: Rig, scenario: Scenario) -> str:
+def _why_not_batched(rig: Rig, scenario: Scenario, randomisation: Randomisation) -> str:
     if not scenario.batchable:
         return "a replay runs in a world of its own"
+    if randomisation.push is not None:
+        return "a push is proportional to the mass of its own world"
     try:
         Batch(rig.world, 1, threads=1)
     except ExecutionError as error:

@@ -20,7 +20,7 @@ from mjrig.scene.scene_path import find
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim.batch import Batch
 from mjrig.sim.world import World
-from mjrig.tuning.objectives.objective_hosts import Host, WorldHost
+from mjrig.tuning.objectives.objective_hosts import Host, WorldHost, base_of
 from mjrig.tuning.objectives.objective_replay import ReplayTest
 from mjrig.tuning.objectives.variation import Randomisation
 from mjrig.tuning.sweeps.batched import BatchHost
@@ -206,6 +206,8 @@ class Rig:
         if not job.randomisation.changes_model:
             names = [f for f in names if f in _GAINS]
         self._base = {name: np.array(getattr(model, name)) for name in names}
+        #: What controllers had written when the strength of the motors was changed.
+        self._gains: dict[str, Any] = {}
 
     def configure(self, task: SweepTask) -> None:
         """Take the values and the seed of a task, and start over.
@@ -217,7 +219,10 @@ class Rig:
         for name, value in task.values:
             if name in self._job.live:
                 assign(self.world, name, value)
-        self._job.randomisation.apply(self.world.model, self.world.data, task.seed)
+        model, base = self.world.model, base_of(self.world[self._job.actor])[0]
+        if self._job.randomisation.strength is not None:
+            self._gains = {name: np.array(getattr(model, name)) for name in _GAINS}
+        self._job.randomisation.apply(model, self.world.data, task.seed, base)
         self.world.reset()
 
     def batch(self, count: int, threads: int) -> Batch:
@@ -248,6 +253,8 @@ class Rig:
             for name, base in self._base.items():
                 if name not in _GAINS:
                     getattr(self.world.model, name)[...] = base
+        for name, values in self._gains.items():
+            getattr(self.world.model, name)[...] = values
 
 
 def assign(world: World, name: str, value: object) -> None:

@@ -20,7 +20,7 @@ actors:
 """
 #: Options of type Path that name what is read.
 READ = {"scene", "before", "after", "recording", "recordings", "source", "policy", "model", "files"}
-READ |= {"replay", "file"}
+READ |= {"replay", "file", "policies"}
 
 
 def _commands(parser: argparse.ArgumentParser, name: str = "") -> Iterator[tuple[str, Any]]:

@@ -11,7 +11,8 @@ from mjrig.tuning.objectives.objective_run import FreeRun
 from mjrig.tuning.objectives.objective_signal import SignalTest
 from mjrig.tuning.objectives.variation import Randomisation
 from mjrig.tuning.sweeps.bundle import LocalScene
-from mjrig.tuning.sweeps.space import Choices
+from mjrig.tuning.sweeps.space import Choices, Space
+from mjrig.tuning.sweeps.sweep import sweep
 from mjrig.tuning.sweeps.sweep_plan import examine
 from mjrig.tuning.sweeps.sweep_tasks import DIVERGED, OK, Scenario, SweepTask, TaskOutcome, evaluate
 from tests.plugin.tuning.sweeps.swept import KP, KV, hinge_scene
@@ -102,6 +103,36 @@ def test_noise_needs_setpoints_that_nobody_else_writes() -> None:
     assert plan.why_not_batched == (
         "quadruped.TrotGait runs in Python between steps; a batch cannot run it"
     )
+
+
+def test_what_only_a_policy_or_a_free_base_feels_is_refused_without(tmp_path: Path) -> None:
+    scene = mjrig.Scene.load(hinge_scene(tmp_path))
+    gains = [Choices(KP, (40,))]
+    for said, why in (("kick=1", "the robot has none"), ("latency=0.01", "are of a policy")):
+        with pytest.raises(mjrig.PropertyError, match=why):
+            examine(scene, gains, FreeRun(0.1), randomisation=Randomisation.read(said))
+
+
+def test_kicks_and_weak_motors_have_the_same_bits_in_a_batch() -> None:
+    scene = mjrig.Scene.load(SCENES / "quadruped.yaml")
+    said = "kick=0.5,strength=0.7:1,payload=0:0.2"
+    points: list[dict[str, object]] = [{"quadruped.PDController.kp": kp} for kp in (100.0, 200.0)]
+    batched, alone = both_ways(scene, points, FreeRun(2.6), Randomisation.read(said))
+    assert [o.metrics for o in batched] == [o.metrics for o in alone]
+    assert len({o.metrics["travel"] for o in alone}) == len(alone)
+
+
+def test_noise_beside_a_policy_is_of_what_it_measures() -> None:
+    scene = mjrig.Scene.load(SCENES / "quadruped_walk.yaml")
+    found = []
+    for said in ("", "noise=0.02", "bias=0.02", "latency=0.01"):
+        swept = sweep(
+            scene, Space(), FreeRun(0.3), randomise=Randomisation.read(said), executor="inline"
+        )
+        (row,) = swept.results
+        assert row.status == OK
+        found.append(row.metrics["effort"])
+    assert len(set(found)) == 4
 
 
 def test_a_rig_forgets_the_draws_of_the_task_before(tmp_path: Path) -> None:

@@ -281,7 +281,7 @@ def test_the_best_values_go_into_a_scene_of_the_same_folder(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ((), "nothing to sweep; give --grid or --range with --sample"),
+        ((), "nothing to sweep; give --grid, --range with --sample, or --randomise with --seeds"),
         (("--grid", f"{KP}=1,2", "--signal", "steep"),
          "unknown test signal 'steep'; did you mean 'step'?"),
         (("--grid", f"{KP}=1,2", "--metric", "rise_time"),

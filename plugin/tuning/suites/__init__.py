@@ -1,0 +1,1 @@
+"""Benches: many policies on the same seeded tasks, compared with intervals."""

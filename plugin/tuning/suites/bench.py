@@ -1,0 +1,236 @@
+"""Benches: every policy on every task of a suite with the same seeds, resumable, on all cores."""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from mjrig.control.policy import running_policies
+from mjrig.errors import BindingError, MjrigError, PropertyError
+from mjrig.names import listed, unique
+from mjrig.scene_edit.scene import Scene
+from mjrig.sim.world import World
+from mjrig.tuning.objectives.variation import Randomisation
+from mjrig.tuning.suites.episode_metrics import METRICS
+from mjrig.tuning.suites.suite import BenchSuite, TaskLevel
+from mjrig.tuning.suites.trial import PolicyTrial
+from mjrig.tuning.sweeps.bundle import LocalScene
+from mjrig.tuning.sweeps.executors import Pool, open_pool
+from mjrig.tuning.sweeps.results import SweepRow
+from mjrig.tuning.sweeps.space import Space
+from mjrig.tuning.sweeps.sweep import check_seeds, sweep
+from mjrig.tuning.sweeps.sweep_tasks import DIVERGED, OK
+
+#: The word of a suite for the actor under test.
+ROBOT = "robot"
+
+
+@dataclass(frozen=True)
+class Entrant:
+    """A policy of a bench: a scene whose actor has it; `problem`: why it cannot run."""
+
+    name: str
+    path: Path
+    scene: Scene | None = None
+    actor: str = ""
+    problem: str = ""
+
+    @classmethod
+    def load(cls, path: Path, name: str, *, trust: bool = False) -> "Entrant":
+        """Read a scene, or `scene.yaml` of a folder; what is wrong with it is its problem."""
+        file = path / "scene.yaml" if path.is_dir() else path
+        try:
+            scene = Scene.load(file, trust=trust)
+            return cls(name, file, scene, _actor_of(World(scene)))
+        except MjrigError as error:
+            return cls(name, file, problem=" ".join(str(error).split()))
+
+
+@dataclass(frozen=True)
+class TaskResult:
+    """Episodes of one policy on one task, by seed."""
+
+    level: TaskLevel
+    rows: tuple[SweepRow, ...]
+
+    @property
+    def fell(self) -> dict[int, bool]:
+        """Whether the robot fell, by seed; a world that diverged counts as a fall."""
+        return {
+            row.seed: row.status == DIVERGED or bool(row.metrics.get("fell"))
+            for row in self.rows
+            if row.status in (OK, DIVERGED)
+        }
+
+    def values(self, metric: str) -> dict[int, float]:
+        """A metric of the episodes without a fall, by seed; survival of all."""
+        fell = self.fell
+        return {
+            row.seed: row.metrics[metric]
+            for row in self.rows
+            if metric in row.metrics and (metric == "survival" or not fell[row.seed])
+        }
+
+    @property
+    def errors(self) -> list[str]:
+        """What failed, each once."""
+        return list(dict.fromkeys(row.error for row in self.rows if row.error))
+
+
+@dataclass
+class Benched:
+    """Result of a bench: the tasks of each policy; `notes` are remarks on a policy."""
+
+    suite: BenchSuite
+    seeds: tuple[int, ...]
+    entrants: list[Entrant]
+    results: dict[str, dict[str, TaskResult]] = field(default_factory=dict)
+    notes: dict[str, list[str]] = field(default_factory=dict)
+    digests: dict[str, str] = field(default_factory=dict)
+    kept: int = 0
+
+    @property
+    def tasks(self) -> list[str]:
+        """Names of the tasks, in order."""
+        return list(dict.fromkeys(name for found in self.results.values() for name in found))
+
+
+def bench(
+    policies: Sequence[str | Path],
+    suite: BenchSuite | str | Path = "quick",
+    *,
+    output: str | Path | None = None,
+    seeds: int | Sequence[int] | None = None,
+    only: Sequence[str] = (),
+    execution: str = "auto",
+    executor: str | Executor | Pool = "processes",
+    workers: int | None = None,
+    scheduler: str = "",
+    trust: bool = False,
+    report: Callable[[str], object] = lambda text: None,
+) -> Benched:
+    """Run every policy on every task of a suite; existing results in the output are kept.
+
+    Args:
+        policies: scene files, each with an actor that has a `Policy`, or folders with a scene.yaml.
+        suite: a suite, its file, or the name of a bundled one.
+        output: folder for the results of all episodes; None: in memory only.
+        seeds: how many, or which; None: as many as the suite says.
+        only: names of tasks; empty: all.
+        execution: as of `World`.
+        executor, workers, scheduler: as of `sweep`.
+        trust: run modules that scenes name.
+        report: called with a line of text before each task.
+
+    Raises:
+        MjrigError: the suite is wrong, or no policy can run. A policy that cannot run is an entrant
+            with a problem; an episode that fails has its error in its row.
+    """
+    suite = suite if isinstance(suite, BenchSuite) else BenchSuite.load(suite)
+    chosen = _chosen(suite.seeds if seeds is None else seeds)
+    levels = suite.levels(tuple(only))
+    entrants = _entrants(policies, trust=trust)
+    found = Benched(suite, chosen, entrants)
+    if all(entrant.problem for entrant in entrants):
+        raise MjrigError(f"no policy can run; {entrants[0].path}: {entrants[0].problem}")
+    with ExitStack() as stack:
+        pool = stack.enter_context(open_pool(executor, workers, scheduler))
+        for entrant in entrants:
+            if entrant.scene is None:
+                continue
+            found.digests[entrant.name] = LocalScene.of(entrant.scene).digest
+            found.results[entrant.name] = {}
+            for level in levels:
+                report(f"{entrant.name}: {level.name}")
+                folder = None if output is None else _folder(Path(output), entrant, level)
+                rows, kept = _run(entrant, level, chosen, folder, execution, pool)
+                found.results[entrant.name][level.name] = TaskResult(level, rows)
+                found.kept += kept
+    return found
+
+
+def _chosen(seeds: int | Sequence[int]) -> tuple[int, ...]:
+    if isinstance(seeds, int):
+        check_seeds(seeds)
+        return tuple(range(seeds))
+    return tuple(seeds)
+
+
+def _entrants(policies: Sequence[str | Path], *, trust: bool) -> list[Entrant]:
+    if not policies:
+        raise PropertyError("nothing to bench; name at least one scene with a policy")
+    found: list[Entrant] = []
+    for path in map(Path, policies):
+        stem = path.resolve().name if path.is_dir() else path.stem
+        name = unique(stem, [entrant.name for entrant in found])
+        found.append(Entrant.load(path, name, trust=trust))
+    return found
+
+
+def _actor_of(world: World) -> str:
+    """The actor that has a policy.
+
+    Raises:
+        BindingError: there is none, or there are several.
+    """
+    found = [
+        name for name, robot in world.articulations.items() if running_policies(robot.components)
+    ]
+    if len(found) != 1:
+        which = listed(found) if found else "none"
+        raise BindingError(f"a bench needs one actor with a Policy; here it is {which}")
+    return found[0]
+
+
+def _folder(output: Path, entrant: Entrant, level: TaskLevel) -> Path:
+    return output / "episodes" / entrant.name / level.name
+
+
+def _run(
+    entrant: Entrant,
+    level: TaskLevel,
+    seeds: tuple[int, ...],
+    folder: Path | None,
+    execution: str,
+    pool: Pool,
+) -> tuple[tuple[SweepRow, ...], int]:
+    """The rows of one task, and how many were there before."""
+    scene = task_scene(entrant, level)
+    swept = sweep(
+        scene,
+        Space(),
+        PolicyTrial.of(level.task),
+        objective="fell",
+        output=folder,
+        actor=entrant.actor,
+        randomise=Randomisation.read(level.randomise),
+        seeds=seeds,
+        execution=execution,
+        executor=pool,
+        mix=True,
+    )
+    return tuple(swept.results), swept.kept
+
+
+def task_scene(entrant: Entrant, level: TaskLevel) -> Scene:
+    """The scene of a policy with what a task sets and adds.
+
+    Raises:
+        MjrigError: a path leads nowhere, or a value is refused.
+    """
+    assert entrant.scene is not None
+    task = level.task
+    scene = LocalScene.of(entrant.scene).load()
+    try:
+        for path, value in task.set.items():
+            head, _, rest = path.partition(".")
+            scene.set(f"{entrant.actor}.{rest}" if head == ROBOT else path, value)
+        for name, properties in task.add.items():
+            scene.add_actor(unique(name, scene.actor_names()), **properties)
+    except MjrigError as error:
+        raise MjrigError(f"{entrant.path}: task {level.name}: {error}") from error
+    return scene
+
+
+__all__ = ["METRICS", "Benched", "Entrant", "TaskResult", "bench"]

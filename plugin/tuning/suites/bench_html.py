@@ -1,0 +1,144 @@
+"""HTML page of a bench: intervals as a picture, tables, and commands for the worst falls."""
+
+from collections.abc import Iterator
+from html import escape
+from pathlib import Path
+
+from mjrig.files.replacing import cannot_be_written
+from mjrig.files.writing import write_atomically
+from mjrig.sim2sim.report.html_page import html_page, html_table
+from mjrig.tuning.suites.bench import Benched
+from mjrig.tuning.suites.bench_report import TASK_HEAD, replay_lines, task_rows
+from mjrig.tuning.suites.episode_metrics import DEFINITIONS
+from mjrig.tuning.suites.standings import leaderboard, margins, pairings, success
+
+#: Colours of policies that differ in light, in dark, and for the colour-blind; then they repeat.
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+_WIDTH, _LEFT, _ROW, _TOP = 720, 150, 11, 34
+
+
+def interval_picture(found: Benched) -> str:
+    """SVG of the share of episodes without a fall, per task and policy, with its interval."""
+    names, tasks = list(found.results), found.tasks
+    step = _ROW * len(names) + 12
+    height = _TOP + step * len(tasks) + 24
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" '
+        'font-family="sans-serif" font-size="11">'
+    ]
+    parts += list(_legend(names))
+    for share in (0.0, 0.25, 0.5, 0.75, 1.0):
+        x = _x(share)
+        parts.append(
+            f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{_TOP}" y2="{height - 18}" stroke="#8884"/>'
+            f'<text x="{x:.1f}" y="{height - 6}" text-anchor="middle" fill="#808080">'
+            f"{share:g}</text>"
+        )
+    for i, task in enumerate(tasks):
+        y = _TOP + step * i + 10
+        middle = y + _ROW * (len(names) - 1) / 2 + 4
+        parts.append(f'<text x="8" y="{middle:.1f}" fill="#808080">{escape(task)}</text>')
+        for k, name in enumerate(names):
+            parts.append(_mark(found, name, task, y + _ROW * k, COLOURS[k % len(COLOURS)]))
+    return "\n".join([*parts, "</svg>"])
+
+
+def _x(share: float) -> float:
+    return _LEFT + share * (_WIDTH - _LEFT - 20)
+
+
+def _legend(names: list[str]) -> Iterator[str]:
+    at = float(_LEFT)
+    for k, name in enumerate(names):
+        colour = COLOURS[k % len(COLOURS)]
+        yield f'<circle cx="{at:.0f}" cy="14" r="4" fill="{colour}"/>'
+        yield f'<text x="{at + 8:.0f}" y="18" fill="#808080">{escape(name)}</text>'
+        at += 24 + 7 * len(name)
+
+
+def _mark(found: Benched, name: str, task: str, y: float, colour: str) -> str:
+    result = found.results[name][task]
+    if not result.fell:
+        return ""
+    rate = success([result])
+    tip = f"<title>{escape(name)}, {escape(task)}: {rate}</title>"
+    return (
+        f'<line x1="{_x(rate.low):.1f}" x2="{_x(rate.high):.1f}" y1="{y:.1f}" y2="{y:.1f}" '
+        f'stroke="{colour}" stroke-width="2">{tip}</line>'
+        f'<circle cx="{_x(rate.value):.1f}" cy="{y:.1f}" r="4" fill="{colour}">{tip}</circle>'
+    )
+
+
+def bench_page(found: Benched, suite: str) -> str:
+    """The whole page, self-contained."""
+    return html_page(f"Bench: {found.suite.title}", _body(found, suite))
+
+
+def _body(found: Benched, suite: str) -> Iterator[str]:
+    seeds = len(found.seeds)
+    yield f"<h1>Bench: {escape(found.suite.title)}</h1>"
+    yield f'<p class="dim">{seeds} paired seeds per task; intervals are Wilson, 95 %.</p>'
+    ranks = [row.rank for row in leaderboard(found)]
+    board = [
+        (f"{r.rank}{'=' if ranks.count(r.rank) > 1 else ''} {r.name}",
+         f"{r.survived}/{r.episodes}", str(r.success))
+        for r in leaderboard(found)
+    ]  # fmt: skip
+    yield from html_table(("policy", "up", "share up [95 %]"), board)
+    yield '<p class="dim">= : the interval overlaps that of the best of the rank.</p>'
+    yield "<h2>Share of episodes without a fall</h2>"
+    yield interval_picture(found)
+    yield "<h2>Tasks</h2>"
+    yield '<p class="dim">Means over episodes without a fall; blank below 20 % of them.</p>'
+    # Intervals stay on one line: the table scrolls where it is too wide.
+    rows = [[cell.replace(" ", "\u00a0") for cell in row] for row in task_rows(found)]
+    yield from html_table(TASK_HEAD, rows)
+    yield from _pairs(found)
+    yield from _list("Level at which half of the episodes fall", _margins(found))
+    yield from _list("Earliest falls", replay_lines(found, suite))
+    notes = [f"{name}: {note}" for name, own in found.notes.items() for note in own]
+    yield from _list("Notes", notes)
+    yield from _list("Not run", [f"{e.name}: {e.problem}" for e in found.entrants if e.problem])
+    yield "<h2>Definitions</h2>"
+    yield from html_table((), [(name, unit, text) for name, (unit, text) in DEFINITIONS.items()])
+
+
+def _pairs(found: Benched) -> Iterator[str]:
+    rows = []
+    for p in pairings(found):
+        speed = p.differences.get("lin_vel_rmse")
+        rows.append(
+            (p.task, f"{p.first}, {p.second}", f"{p.only_first} : {p.only_second}", f"{p.p:.3g}",
+             f"{p.adjusted:.3g}",
+             f"{speed.value:+.3f} [{speed.low:+.3f}, {speed.high:+.3f}]" if speed else "")
+        )  # fmt: skip
+    if rows:
+        head = ("task", "pair", "only one up", "p", "p (Holm)", "Δ v rmse [95 %] m/s")
+        yield "<h2>Paired with the best</h2>"
+        yield from html_table(head, rows)
+
+
+def _margins(found: Benched) -> list[str]:
+    return [
+        f"{name}, {task}: " + (f"{level:.3g}" if level != float("inf") else "beyond the last level")
+        for name in found.results
+        for task, level in margins(found, name).items()
+    ]
+
+
+def _list(title: str, lines: list[str]) -> Iterator[str]:
+    if lines:
+        yield f"<h2>{escape(title)}</h2><ul>"
+        yield from (f"<li>{escape(line)}</li>" for line in lines)
+        yield "</ul>"
+
+
+def write_page(found: Benched, suite: str, folder: Path) -> None:
+    """Write `bench.html` and the picture in it, `bench.svg`."""
+    for name, text in (("bench.html", bench_page(found, suite)), ("bench.svg", _picture(found))):
+        with cannot_be_written(folder / name):
+            write_atomically(folder / name, text)
+
+
+def _picture(found: Benched) -> str:
+    return interval_picture(found) + "\n"

@@ -1,0 +1,198 @@
+"""BenchSuite: the declaration of a suite file, the tasks that policies are compared on."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from importlib.resources import files
+from pathlib import Path
+from typing import Self
+
+from mjrig.errors import MjrigError, PropertyError
+from mjrig.files.paths import read_limited
+from mjrig.names import suggestion
+from mjrig.properties.array_kinds import Samples
+from mjrig.properties.component import Component
+from mjrig.properties.has_properties import HasProperties
+from mjrig.properties.mapping_kinds import Table, anything
+from mjrig.properties.nested_kinds import NestedList
+from mjrig.properties.scalar_kinds import Choice, Float, Int, Patterns, Text
+from mjrig.tuning.objectives.variation import Randomisation
+from mjrig.yaml_text.yaml_document import MAX_CHARACTERS, Document
+
+
+class CommandKind(StrEnum):
+    """What a task commands."""
+
+    STAND = "stand"
+    FORWARD = "forward"
+    GRID = "grid"
+    STEPS = "steps"
+    FLIPS = "flips"
+
+
+class BenchTask(HasProperties):
+    """One task of a suite: commands, disturbances and changes of the scene.
+
+    Draws depend on the name of the task and the seed alone, so that every policy gets the same.
+    """
+
+    name = Text("", doc="Name in tables, unique in the suite.")
+    duration = Float(6.0, min=0.0, above=True, unit="s", doc="Length of an episode.")
+    settle = Float(1.5, min=0.0, unit="s", doc="Start of an episode that metrics leave out.")
+    command = Choice(
+        CommandKind.FORWARD,
+        doc="stand: zeros. forward: the first value. grid: 5 x 3 x 3 over the command ranges of "
+        "the policy, one point per seed. steps: a new point every 2 s. flips: from one end of a "
+        "range to the other every 2 s, at rest at the end.",
+    )
+    speed = Float(
+        0.6, min=0.0, max=1.0, doc="Share of the policy's command ranges that is commanded."
+    )
+    randomise = Text("", doc="Draws per seed, as of mjrig sweep --randomise: mass=0.9:1.1,kick=1.")
+    vary = Text("", doc="One quantity of randomise that levels give, as kick; empty: no levels.")
+    levels = Samples([], min=0.0, rows=False, doc="Levels of vary; each becomes a task.")
+    set = Table(
+        anything,
+        doc="Scene properties by path, robot for the actor under test: robot.PDController.kv.",
+    )
+    add = Table(anything, doc="Actors by name that are added to the scene, such as terrain.")
+    terminate = Patterns(
+        (), doc="Bodies of the robot that must not touch the ground; empty: any may."
+    )
+
+    def _own_validate(self) -> None:
+        if self.settle >= self.duration:
+            raise self._refused("settle", f"must be below the duration, {self.duration:g} s")
+        if bool(self.vary) != bool(self.levels.size):
+            raise self._refused("levels", "must be given with vary, and vary with levels")
+        for level in self.ladder():
+            try:
+                Randomisation.read(level.randomise)
+            except PropertyError as error:
+                raise self._refused("vary" if self.vary else "randomise", str(error)) from None
+
+    def _refused(self, name: str, why: str) -> PropertyError:
+        return PropertyError(f"{self.label}.{name}: {why}", (name,))
+
+    def ladder(self) -> "Iterator[TaskLevel]":
+        """The task once, or once per level."""
+        if not self.vary:
+            yield TaskLevel(self, self.name, None, self.randomise)
+            return
+        for level in self.levels.tolist():
+            drawn = f"{level:g}:{level:g}" if self.vary in _FACTORS else f"{level:g}"
+            said = ",".join(filter(None, (self.randomise, f"{self.vary}={drawn}")))
+            yield TaskLevel(self, f"{self.name}_{level:g}", level, said)
+
+
+#: Written as a range of factors.
+_FACTORS = ("mass", "friction", "armature", "damping", "strength")
+
+
+@dataclass(frozen=True)
+class TaskLevel:
+    """A task at one level: the row of a table."""
+
+    task: BenchTask
+    name: str
+    level: float | None
+    randomise: str
+
+
+class BenchSuite(Component):
+    """Tasks on which policies are compared, all with the same seeds."""
+
+    title = Text("", doc="Heading of reports; empty: the name of the file.")
+    seeds = Int(20, min=1, max=100_000, doc="Number of seeds per task.")
+    tasks = NestedList(BenchTask, polymorphic=False, doc="The tasks.")
+
+    @property
+    def label(self) -> str:
+        return "suite"
+
+    def to_data(self) -> dict[str, object]:
+        return HasProperties.to_data(self)  # a file needs no type
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read a suite file, or a bundled one by its name: quick, full.
+
+        Raises:
+            MjrigError: it cannot be read, or a value is invalid: `file:line:column: path: …`.
+        """
+        found = _find(path)
+        try:
+            text = read_limited(found, 4 * MAX_CHARACTERS).decode("utf-8")
+        except (OSError, ValueError) as error:
+            why = getattr(error, "strerror", None) or error
+            raise MjrigError(f"{found}: cannot be read: {why}") from error
+        return cls.parse(text, found)
+
+    @classmethod
+    def parse(cls, text: str, path: Path) -> Self:
+        """Parse a text.
+
+        Raises:
+            MjrigError: a value is invalid.
+        """
+        document = Document(text, str(path))
+        if not isinstance(document.data, Mapping):
+            raise MjrigError(f"{path}:1:1: must be a mapping, got {document.data!r}")
+        made = cls.blank()
+        try:
+            made._begin({"title": path.stem, **document.data})
+            made._check()
+        except PropertyError as error:
+            said = document.error(error.keys, str(error), at=error.at, about_key=error.about_key)
+            raise MjrigError(str(said)) from error
+        return made
+
+    def _check(self) -> None:
+        if not self.tasks:
+            raise PropertyError("suite.tasks: must have at least one task", ("tasks",))
+        seen: dict[str, int] = {}
+        for i, task in enumerate(self.tasks):
+            for level in task.ladder():
+                if not level.name or not level.name.replace("_", "").replace(".", "").isalnum():
+                    raise PropertyError(
+                        f"suite.tasks[{i}].name: must be letters, digits, _ and ., "
+                        f"got {level.name!r}",
+                        ("tasks", i, "name"),
+                    )
+                if level.name in seen:
+                    raise PropertyError(
+                        f"suite.tasks[{i}].name: {level.name!r} is taken by "
+                        f"tasks[{seen[level.name]}]",
+                        ("tasks", i, "name"),
+                    )
+                seen[level.name] = i
+
+    def levels(self, only: tuple[str, ...] = ()) -> list[TaskLevel]:
+        """All tasks, level by level; `only`: those of these names.
+
+        Raises:
+            PropertyError: there is no task of a name.
+        """
+        found = [level for task in self.tasks for level in task.ladder()]
+        names = [name for level in found for name in (level.name, level.task.name)]
+        for name in only:
+            if name not in names:
+                hint = suggestion(name, names)
+                raise PropertyError(f"the suite has no task {name!r}; {hint}")
+        return [x for x in found if not only or x.name in only or x.task.name in only]
+
+
+def bundled_suites() -> dict[str, Path]:
+    """The suites that come with mjrig, by name."""
+    folder = Path(str(files("mjrig.config").joinpath("suites")))
+    return {path.stem: path for path in sorted(folder.glob("*.yaml"))}
+
+
+def _find(path: str | Path) -> Path:
+    bundled = bundled_suites()
+    if str(path) in bundled and not Path(path).is_file():
+        return bundled[str(path)]
+    if not Path(path).is_file():
+        hint = suggestion(str(path), bundled)
+        raise MjrigError(f"{path}: there is no such suite file; a bundled one is named: {hint}")
+    return Path(path)

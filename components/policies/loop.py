@@ -87,6 +87,10 @@ class PolicyLoop:
             )
         return round(steps)
 
+    def seed(self, seed: int) -> None:
+        """Choose the random numbers of noise and bias, from the next reset on."""
+        self._observer.seed = seed
+
     # Motion -------------------------------------------------------------------------------------
 
     def _motion(self) -> Motion | None:
@@ -195,7 +199,7 @@ class PolicyLoop:
 
     def signature(self) -> object:
         """What must agree for a memory to be restored."""
-        return str(self.said.network), self.said.joints, self.observation.size
+        return str(self.said.network), self.said.joints, self._observer.signature()
 
     def memory(self) -> Any:
         """What `restore` needs to continue bit-exactly, as a copy."""

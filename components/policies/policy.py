@@ -19,7 +19,7 @@ from mjrig.errors import BindingError, MissingExtraError, MjrigError, PropertyEr
 from mjrig.names import literal
 from mjrig.properties.actions import action
 from mjrig.properties.array_kinds import Samples
-from mjrig.properties.scalar_kinds import Bool, FilePath
+from mjrig.properties.scalar_kinds import Bool, FilePath, Int
 
 _TRAINED = ("kp", "kv", "torque_limit", "armature", "damping", "frictionloss")
 
@@ -35,6 +35,12 @@ class Policy(PolicyComponent):
     file = FilePath(suffixes=(".yaml", ".yml"), doc="The policy file.")
     command = Samples(
         [], category="Command", doc="Constant command; none: the file's schedule or default."
+    )
+    seed = Int(
+        0,
+        min=0,
+        max=2**63 - 1,
+        doc="Seed of the noise and bias of its observation terms; in force from the next reset.",
     )
 
     def prepare(self) -> None:
@@ -71,6 +77,7 @@ class Policy(PolicyComponent):
             text = str(error).removeprefix(f"{self.label}: ")
             raise BindingError(f"{self.label}.file: {text}", ("file",)) from error
         loop.commands.fix(self.command)
+        loop.seed(self.seed)
         return loop
 
     def detach(self) -> None:
@@ -87,6 +94,8 @@ class Policy(PolicyComponent):
             self._swap_loop(self._made(self._robot))
         if "command" in names:
             self._loop.commands.fix(self.command)
+        if "seed" in names:
+            self._loop.seed(self.seed)
         self._update_lease()
 
     def _swap_loop(self, loop: PolicyLoop) -> None:

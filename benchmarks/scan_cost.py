@@ -1,7 +1,7 @@
 """Cost of a height scan: 187 parallel rays, as a ratio to MuJoCo's rays from one origin.
 
 `mj_multiRay` cannot do a grid of parallel rays, it is the measure only. Run
-`python -m benchmarks.scan_cost`; all ways take turns in one process, in CPU time.
+`python benchmarks/scan_cost.py`; all ways take turns in one process, in CPU time.
 """
 
 import time

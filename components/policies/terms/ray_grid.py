@@ -115,7 +115,8 @@ def _pairs(
     y *= y
     x += y
     wide = bounds + 1e-9
-    return np.nonzero(x <= wide * wide)
+    hit_rays, hit_spheres = np.nonzero(x <= wide * wide)
+    return hit_rays, hit_spheres
 
 
 def _plane_of(along: FloatArray) -> FloatArray:

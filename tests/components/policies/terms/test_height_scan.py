@@ -128,7 +128,7 @@ def expected(model: Any, data: Any, *, order: str, alignment: str, above: float,
     xs, ys = np.linspace(-0.4, 0.4, 5), np.linspace(-0.6, 0.6, 7)
     pairs = [(x, y) for y in ys for x in xs] if order == "xy" else itertools.product(xs, ys)
     names = [model.body(i).name for i in model.geom_bodyid]
-    keep = [n == "world" or n == "robot/gate" and groups or n in ("robot", "") for n in names]
+    keep = [n == "world" or (n == "robot/gate" and groups) or n in ("robot", "") for n in names]
     values = []
     for x, y in pairs:
         start = place + turn @ [x + centre[0], y + centre[1], above]
@@ -181,7 +181,7 @@ def test_a_miss_has_its_own_value(tmp_path: Path) -> None:
 def test_cells_are_the_lowest_of_three_entries(tmp_path: Path) -> None:
     """As legged_gym: the table at whole cells, its entries (i, j), (i+1, j) and (i, j+1)."""
     cell = 0.25
-    found, world, model, data = looked(
+    found, _, model, data = looked(
         tmp_path, extent=[0.8, 0.4], resolution=0.2, alignment="world", grid="yx", cells=cell
     )
     base = data.body("robot/base").xpos

@@ -56,6 +56,9 @@ if TYPE_CHECKING:
     from mjrig.components.props.solids import MeshProp as MeshProp
     from mjrig.components.props.solids import SolidProp as SolidProp
     from mjrig.components.props.solids import SphereProp as SphereProp
+    from mjrig.components.props.terrain import TerrainProp as TerrainProp
+    from mjrig.components.props.terrain_ground import Ground as Ground
+    from mjrig.components.props.terrain_ground import TerrainTile as TerrainTile
     from mjrig.control.controller import ArticulationController as ArticulationController
 
 _HOME = {
@@ -74,6 +77,7 @@ _HOME = {
     "Delay": "components.laws.delay",
     "GeneralActuator": "components.actuators.force_actuators",
     "GroundProp": "components.props.scenery",
+    "Ground": "components.props.terrain_ground",
     "GRU": "components.laws.networks",
     "HeightFieldProp": "components.props.height_field",
     "IntVelocityActuator": "components.actuators.servo_actuators",
@@ -102,6 +106,8 @@ _HOME = {
     "PositionTable": "components.laws.position_table",
     "SolidProp": "components.props.solids",
     "SphereProp": "components.props.solids",
+    "TerrainProp": "components.props.terrain",
+    "TerrainTile": "components.props.terrain_ground",
     "TrotGait": "components.controllers.trot_gait",
     "VelocityActuator": "components.actuators.servo_actuators",
     "View": "components.policies.terms.view",

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from mjrig.components.laws.position_table import PositionTable as PositionTable
     from mjrig.components.policies.policy import Policy as Policy
     from mjrig.components.policies.policy_file import PolicyFile as PolicyFile
+    from mjrig.components.policies.policy_switch import PolicySwitch as PolicySwitch
     from mjrig.components.policies.terms.term import ObservationTerm as ObservationTerm
     from mjrig.components.policies.terms.view import View as View
     from mjrig.components.props.height_field import HeightFieldProp as HeightFieldProp
@@ -102,6 +103,7 @@ _HOME = {
     "Pipeline": "components.laws.pipeline",
     "Policy": "components.policies.policy",
     "PolicyFile": "components.policies.policy_file",
+    "PolicySwitch": "components.policies.policy_switch",
     "PositionActuator": "components.actuators.servo_actuators",
     "PositionTable": "components.laws.position_table",
     "SolidProp": "components.props.solids",

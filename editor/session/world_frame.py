@@ -27,6 +27,8 @@ class PolicyFrame:
     command: FloatArray
     observation: npt.NDArray[np.float32]
     action: npt.NDArray[np.float32]
+    choices: tuple[str, ...] = ()
+    current: str = ""
 
 
 @dataclass(frozen=True)
@@ -157,5 +159,7 @@ def _policy_frame(robot: Articulation, timestep: float) -> PolicyFrame | None:
                 np.array(policy.command_now),
                 policy.observation.copy(),
                 policy.action.copy(),
+                policy.choices,
+                policy.current,
             )
     return None

@@ -33,6 +33,16 @@ class PolicyComponent(ActorComponent):
         return 0
 
     @property
+    def choices(self) -> tuple[str, ...]:
+        """Names of the policies it can put in charge; none: it is one policy."""
+        return ()
+
+    @property
+    def current(self) -> str:
+        """Which of them is in charge."""
+        return ""
+
+    @property
     def joints(self) -> tuple[str, ...]:
         """Local names of the joints it commands, in its own order: the columns of `action`."""
         raise NotImplementedError

@@ -190,6 +190,10 @@ class PolicyLoop:
             network.restore(before)
         return np.array(found, dtype=np.float32).reshape(len(observations), -1)
 
+    def rays(self) -> FloatArray:
+        """Rays of the terms in the last tick: (n, 2, 3), start and end [m]."""
+        return np.concatenate([term.rays() for term in self.said.terms])
+
     def stop(self) -> None:
         """Stop, and restore the authored gains."""
         self._gains.put_back()

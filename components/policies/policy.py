@@ -200,6 +200,9 @@ class Policy(PolicyComponent):
     def answers(self, observations: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
         return self._running().answers(observations)
 
+    def rays(self) -> FloatArray:
+        return self._running().rays()
+
     @property
     def command_now(self) -> FloatArray:
         return self._running().command_now()

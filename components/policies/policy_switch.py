@@ -304,6 +304,9 @@ class PolicySwitch(PolicyComponent):
             f"{self.label}: several policies took turns; check each one on its own, as a Policy"
         )
 
+    def rays(self) -> FloatArray:
+        return self._loop.rays()
+
     @property
     def command_now(self) -> FloatArray:
         return self._lead.command_now()

@@ -64,6 +64,10 @@ class PolicyComponent(ActorComponent):
         """
         raise NotImplementedError
 
+    def rays(self) -> FloatArray:
+        """Rays of its last observation, for pictures: (n, 2, 3), start and end [m]."""
+        return np.zeros((0, 2, 3))
+
     @property
     def command_now(self) -> FloatArray:
         """The command in force, unscaled: vx, vy [m/s], yaw rate [rad/s], or what it takes."""

@@ -154,10 +154,10 @@ class HeightScan(ObservationTerm):
         missed = self.reach if self.miss is None else self.miss
         out[:] = np.where(heights <= self.reach, heights - self.offset, missed)
 
-    def rays(self) -> tuple[FloatArray, FloatArray]:
-        """Where the rays of the last measurement began, and where they ended; NaN: nowhere."""
-        far = np.where(np.isinf(self._far), np.nan, self._far)
-        return self._starts, self._starts + far[:, None] * self._along
+    def rays(self) -> FloatArray:
+        hit = np.isfinite(self._far)
+        starts = self._starts[hit]
+        return np.stack([starts, starts + self._far[hit, None] * self._along], axis=1)
 
     def _lowest(self, starts: FloatArray) -> FloatArray:
         """How far down the lowest of three table entries is, below each point."""

@@ -81,6 +81,10 @@ class ObservationTerm(Component):
     def restart(self) -> None:
         """Hook: the world was reset; clear all memory."""
 
+    def rays(self) -> FloatArray:
+        """Hook: rays of the last measurement, for pictures: (n, 2, 3), start and end [m]."""
+        return np.zeros((0, 2, 3))
+
     def memory(self) -> Any:
         """Hook: what `restore` needs to continue bit-exactly, as a copy."""
         return None

@@ -168,8 +168,7 @@ class _Field:
         local = (starts - self._data.geom_xpos[self._geom]) @ turned
         inside = np.flatnonzero((np.abs(local[:, :2]) <= self._size[:2]).all(axis=1))
         if inside.size:
-            far = self._below(local[inside])
-            found[inside] = np.minimum(found[inside], far)
+            found[inside] = np.minimum(found[inside], self._below(local[inside]))
 
     def _below(self, local: FloatArray) -> FloatArray:
         """How far the field is below points over its extent."""

@@ -136,3 +136,15 @@ def test_other_joints_are_refused(tmp_path: Path) -> None:
     b = fixed(tmp_path, "b", 1.0, joints=["elbow"])
     with pytest.raises(mjrig.BindingError, match="b: commands other joints than the first policy"):
         made({"name": "a", "file": a}, {"name": "b", "file": b})
+
+
+def test_a_recording_says_who_was_in_charge(tmp_path: Path) -> None:
+    world, _, switch = pair(tmp_path)
+    with mjrig.Recorder(world, tmp_path / "run.h5"):
+        world.step(2)
+        switch.choice = "b"
+        world.step(3)
+    ticks = mjrig.read_recording(tmp_path / "run.h5").actors["robot"].policy
+    assert ticks is not None
+    assert ticks.observation[:, 0].tolist() == [0, 0, 1, 1, 1]
+    assert ticks.action[:, 0].tolist() == [1, 1, -1, -1, -1]

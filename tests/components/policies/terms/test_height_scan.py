@@ -190,7 +190,7 @@ def test_cells_are_the_lowest_of_three_entries(tmp_path: Path) -> None:
 
     def depth(i: int, j: int) -> float:
         start, down = np.array([i * cell, j * cell, base[2]]), np.array([0, 0, -1.0])
-        return mujoco.mj_ray(model, data, start, down, ground, 1, -1, np.zeros(1, np.int32))
+        return float(mujoco.mj_ray(model, data, start, down, ground, 1, -1, np.zeros(1, np.int32)))
 
     wanted = []
     for x, y in itertools.product(np.linspace(-0.4, 0.4, 5), np.linspace(-0.2, 0.2, 3)):

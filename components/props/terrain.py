@@ -49,8 +49,10 @@ class TerrainProp(Prop):
         doc="Width of the flat ground around the tiles.",
     )
     base = extent(0.2, "Thickness below the lowest point of a tile.")
-    rgba = colour([0.62, 0.60, 0.55, 1.0])
-    friction = surface_friction("terrain")
+    rgba = colour(
+        [0.62, 0.60, 0.55, 1.0], "Red, green, blue and opacity; some boxes are a shade darker."
+    )
+    friction = surface_friction("tiles")
 
     def middle(self, level: int, column: int) -> FloatArray:
         """The middle of a tile at height 0, in the actor's frame [m]."""

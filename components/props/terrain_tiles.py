@@ -21,7 +21,7 @@ class StairsTile(TerrainTile):
 
     step = from_easy_to_hard(0.05, 0.23, "Height of a step", unit="m")
     width = length(0.3, "Depth of a step.", above=True)
-    platform = length(3.0, "Edge of the platform.")
+    platform = length(3.0, "Edge of the platform that the stairs lead to.")
     border = length(1.0, "Width of the flat border.")
     down = Bool(False, structural=True, doc="Stairs down to the middle.")
 
@@ -41,8 +41,8 @@ class SlopeTile(TerrainTile):
     """A pyramid of slopes up to a platform in the middle, or down to it."""
 
     slope = from_easy_to_hard(0.0, 0.4, "Height per length")
-    platform = length(2.0, "Edge of the platform.")
-    resolution = length(0.1, "Distance of the heights.", above=True)
+    platform = length(2.0, "Edge of the platform that the slopes lead to.")
+    resolution = length(0.1, "Distance of the heights on the slopes.", above=True)
     down = Bool(False, structural=True, doc="Slopes down to the middle.")
 
     def build(self, ground: Ground) -> None:
@@ -55,7 +55,7 @@ class SlopeTile(TerrainTile):
 class RoughTile(TerrainTile):
     """Random heights."""
 
-    height = from_easy_to_hard(0.02, 0.1, "Largest height above and below", unit="m")
+    height = from_easy_to_hard(0.02, 0.1, "Largest height above and below 0", unit="m")
     quantum = length(0.005, "Heights are multiples of it.", above=True)
     spacing = length(0.1, "Distance of the random heights; linear in between.", above=True)
     border = length(0.25, "Width of the flat border.")
@@ -73,7 +73,7 @@ class WavesTile(TerrainTile):
 
     amplitude = from_easy_to_hard(0.0, 0.2, "Amplitude", unit="m")
     waves = Float(4.0, min=0.0, above=True, structural=True, doc="Waves along an edge.")
-    resolution = length(0.1, "Distance of the heights.", above=True)
+    resolution = length(0.1, "Distance of the heights on the waves.", above=True)
 
     def build(self, ground: Ground) -> None:
         x, y = ground.grid(self.resolution)
@@ -86,8 +86,8 @@ class BoxGridTile(TerrainTile):
     """A grid of boxes of random heights around a platform."""
 
     width = length(0.45, "Edge of a box.", above=True)
-    height = from_easy_to_hard(0.05, 0.2, "Largest height above and below", unit="m")
-    platform = length(2.0, "Edge of the platform.")
+    height = from_easy_to_hard(0.05, 0.2, "Largest height of a box above and below 0", unit="m")
+    platform = length(2.0, "Edge of the platform among the boxes.")
 
     def build(self, ground: Ground) -> None:
         count = max(int(2.0 * ground.half / self.width + 1e-9), 1)
@@ -108,7 +108,7 @@ class ObstaclesTile(TerrainTile):
     count = Int(40, min=0, max=10_000, structural=True, doc="How many boxes.")
     width = from_easy_to_hard(1.0, 0.3, "Largest edge of a box; the smallest is half", unit="m")
     height = from_easy_to_hard(0.05, 0.3, "Largest height of a box; the smallest is half", unit="m")
-    platform = length(2.0, "Edge of the platform.")
+    platform = length(2.0, "Edge of the platform without boxes.")
 
     def build(self, ground: Ground) -> None:
         ground.square(ground.half, 0.0)
@@ -126,9 +126,9 @@ class StonesTile(TerrainTile):
 
     stone = from_easy_to_hard(0.8, 0.4, "Edge of a stone", unit="m")
     distance = from_easy_to_hard(0.1, 0.4, "Distance between stones", unit="m")
-    height = from_easy_to_hard(0.0, 0.05, "Largest height above and below", unit="m")
+    height = from_easy_to_hard(0.0, 0.05, "Largest height of a stone above and below 0", unit="m")
     depth = length(1.0, "Depth of the pit.", above=True)
-    platform = length(2.0, "Edge of the platform.")
+    platform = length(2.0, "Edge of the platform among the stones.")
 
     def build(self, ground: Ground) -> None:
         edge, gap = ground.between(self.stone), ground.between(self.distance)
@@ -152,7 +152,7 @@ class GapTile(TerrainTile):
 
     gap = from_easy_to_hard(0.1, 0.4, "Width of the gap", unit="m")
     depth = length(1.0, "Depth of the gap.", above=True)
-    platform = length(3.0, "Edge of the platform.")
+    platform = length(3.0, "Edge of the platform inside the gap.")
 
     def build(self, ground: Ground) -> None:
         inner = min(self.platform / 2.0, ground.half)

@@ -66,6 +66,7 @@ bench: setup  ## measure the cost of a step, of starting, of recording, of many 
 	$(BIN)/python benchmarks/batch_cost.py
 	$(BIN)/python benchmarks/memory_cost.py
 	$(BIN)/python benchmarks/policy_cost.py
+	$(BIN)/python benchmarks/scan_cost.py
 	$(BIN)/python benchmarks/sweep_cost.py
 	$(BIN)/python benchmarks/fit_cost.py
 	$(BIN)/python benchmarks/editor_frames.py

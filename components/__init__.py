@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from mjrig.components.laws.torque_speed_curve import TorqueSpeedCurve as TorqueSpeedCurve
     from mjrig.components.policies.policy import Policy as Policy
     from mjrig.components.policies.policy_file import PolicyFile as PolicyFile
+    from mjrig.components.policies.policy_switch import PolicySwitch as PolicySwitch
     from mjrig.components.policies.terms.term import ObservationTerm as ObservationTerm
     from mjrig.components.policies.terms.view import View as View
     from mjrig.components.props.height_field import HeightFieldProp as HeightFieldProp
@@ -61,6 +62,9 @@ if TYPE_CHECKING:
     from mjrig.components.props.solids import MeshProp as MeshProp
     from mjrig.components.props.solids import SolidProp as SolidProp
     from mjrig.components.props.solids import SphereProp as SphereProp
+    from mjrig.components.props.terrain import TerrainProp as TerrainProp
+    from mjrig.components.props.terrain_ground import Ground as Ground
+    from mjrig.components.props.terrain_ground import TerrainTile as TerrainTile
     from mjrig.control.controller import ArticulationController as ArticulationController
 
 _HOME = {
@@ -80,6 +84,7 @@ _HOME = {
     "Delay": "components.laws.delay",
     "GeneralActuator": "components.actuators.force_actuators",
     "GroundProp": "components.props.scenery",
+    "Ground": "components.props.terrain_ground",
     "GRU": "components.laws.networks",
     "HeightFieldProp": "components.props.height_field",
     "IntVelocityActuator": "components.actuators.servo_actuators",
@@ -105,12 +110,15 @@ _HOME = {
     "Pipeline": "components.laws.pipeline",
     "Policy": "components.policies.policy",
     "PolicyFile": "components.policies.policy_file",
+    "PolicySwitch": "components.policies.policy_switch",
     "PositionActuator": "components.actuators.servo_actuators",
     "PositionTable": "components.laws.position_table",
     "ServoController": "components.controllers.servo_controller",
     "SolidProp": "components.props.solids",
     "SphereProp": "components.props.solids",
     "TorqueSpeedCurve": "components.laws.torque_speed_curve",
+    "TerrainProp": "components.props.terrain",
+    "TerrainTile": "components.props.terrain_ground",
     "TrotGait": "components.controllers.trot_gait",
     "VelocityActuator": "components.actuators.servo_actuators",
     "View": "components.policies.terms.view",

@@ -97,6 +97,10 @@ class PolicyLoop:
             )
         return round(steps)
 
+    def seed(self, seed: int) -> None:
+        """Choose the random numbers of noise and bias, from the next reset on."""
+        self._observer.seed = seed
+
     # Motion -------------------------------------------------------------------------------------
 
     def _motion(self) -> Motion | None:
@@ -216,6 +220,10 @@ class PolicyLoop:
             network.restore(before)
         return np.array(found, dtype=np.float32).reshape(len(observations), -1)
 
+    def rays(self) -> FloatArray:
+        """Rays of the terms in the last tick: (n, 2, 3), start and end [m]."""
+        return np.concatenate([term.rays() for term in self.said.terms])
+
     def stop(self) -> None:
         """Stop, and restore the authored gains."""
         self._gains.put_back()
@@ -225,7 +233,7 @@ class PolicyLoop:
 
     def signature(self) -> object:
         """What must agree for a memory to be restored."""
-        return str(self.said.network), self.said.joints, self.observation.size
+        return str(self.said.network), self.said.joints, self._observer.signature()
 
     def memory(self) -> Any:
         """What `restore` needs to continue bit-exactly, as a copy."""

@@ -15,6 +15,8 @@ from mjrig.errors import BindingError
 class Observer:
     """Builds the observation of every tick.
 
+    `seed` chooses the random numbers of the terms' noise and bias; the same after every reset.
+
     One buffer holds the frames of the last ticks, oldest first; the observation is a fixed
     selection of it, whatever the order of histories.
 
@@ -24,6 +26,7 @@ class Observer:
 
     def __init__(self, said: PolicyFile, view: View) -> None:
         assert said.observation is not None
+        self.seed = 0
         self._terms, recipe = said.terms, said.observation
         self._kept = kept = recipe.kept
         sizes = [term.connect(view) for term in self._terms]
@@ -99,8 +102,9 @@ class Observer:
         """Clear the history."""
         self._history[:] = 0.0
         self._empty = self._kept.fill is HistoryFill.FIRST
-        for term in self._terms:
+        for place, term in enumerate(self._terms):
             term.restart()
+            term.restart_sampling((self.seed, place))
 
     def look(self) -> Float32:
         """The observation of this tick; the same array every time."""
@@ -120,14 +124,19 @@ class Observer:
         self._flat.take(self._select, out=self.vector, mode="clip")
         return self.vector
 
+    def signature(self) -> object:
+        """What must agree for a memory to be restored."""
+        return self.vector.size, tuple(term.sampling_signature for term in self._terms)
+
     def memory(self) -> Any:
         """What `restore` needs, as a copy."""
-        terms = [term.memory() for term in self._terms]
+        terms = [(term.memory(), term.sampling_memory()) for term in self._terms]
         return self._history.copy(), self._empty, self.vector.copy(), terms
 
     def restore(self, memory: Any) -> None:
         """Restore what `memory` returned."""
         history, self._empty, vector, terms = memory
         self._history[:], self.vector[:] = history, vector
-        for term, own in zip(self._terms, terms, strict=True):
+        for term, (own, sampling) in zip(self._terms, terms, strict=True):
             term.restore(own)
+            term.restore_sampling(sampling)

@@ -19,7 +19,7 @@ from mjrig.errors import BindingError, MissingExtraError, MjrigError, PropertyEr
 from mjrig.names import literal
 from mjrig.properties.actions import action
 from mjrig.properties.array_kinds import Samples
-from mjrig.properties.scalar_kinds import Bool, FilePath
+from mjrig.properties.scalar_kinds import Bool, FilePath, Int
 
 #: Quiet steps of a policy that is switched off.
 _NOTHING_DUE = 1_000_000
@@ -37,6 +37,12 @@ class Policy(PolicyComponent):
     file = FilePath(suffixes=(".yaml", ".yml"), doc="The policy file.")
     command = Samples(
         [], category="Command", doc="Constant command; none: the file's schedule or default."
+    )
+    seed = Int(
+        0,
+        min=0,
+        max=2**63 - 1,
+        doc="Seed of the noise and bias of its observation terms; in force from the next reset.",
     )
 
     def prepare(self) -> None:
@@ -73,6 +79,7 @@ class Policy(PolicyComponent):
             text = str(error).removeprefix(f"{self.label}: ")
             raise BindingError(f"{self.label}.file: {text}", ("file",)) from error
         loop.commands.fix(self.command)
+        loop.seed(self.seed)
         return loop
 
     def detach(self) -> None:
@@ -89,6 +96,8 @@ class Policy(PolicyComponent):
             self._swap_loop(self._made(self._robot))
         if "command" in names:
             self._loop.commands.fix(self.command)
+        if "seed" in names:
+            self._loop.seed(self.seed)
         self._update_lease()
 
     def _swap_loop(self, loop: PolicyLoop) -> None:
@@ -204,6 +213,9 @@ class Policy(PolicyComponent):
 
     def answers(self, observations: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
         return self._running().answers(observations)
+
+    def rays(self) -> FloatArray:
+        return self._running().rays()
 
     @property
     def command_now(self) -> FloatArray:

@@ -148,6 +148,13 @@ class TargetMap:
         store[self._rows, self.columns] = 0.0
         store[POSITION, self.columns[moves]] = positions[moves]
 
+    def mix(
+        self, before: FloatArray, after: FloatArray, share: float, *, held: bool = False
+    ) -> None:
+        """Command what lies between two sets of targets; `held`: the second one as it is."""
+        values = after if held or share >= 1.0 else before + share * (after - before)
+        self._robot.setpoints.values[self._rows, self.columns] = values
+
     # Every tick ---------------------------------------------------------------------------------
 
     def restart(self) -> None:

@@ -22,11 +22,14 @@ _WAYS = (
     ((_KEY.q,), (_KEY.e,)),
     ((_KEY.a, _KEY.left_arrow), (_KEY.d, _KEY.right_arrow)),
 )
+#: Keys of the policies of a switch, in order.
+_NUMBERS = tuple(getattr(_KEY, f"_{i}") for i in range(1, 10))
 _ABOUT = deferred(
     "While the viewport has the mouse or the focus:\n"
     "W, S or up, down: forward, back\n"
     "A, D or left, right: turn\n"
     "Q, E: sideways\n"
+    "1 to 9: the policies of a switch\n"
     "Gamepad: left stick walks, right stick turns.\n"
     "Releasing the keys stops. Other shortcuts on these keys are off meanwhile."
 )
@@ -76,6 +79,7 @@ class CommandsPanel(Panel):
         axes = [0.0, 0.0, 0.0]
         if self.takes_keys and not imgui.get_io().want_text_input:
             axes = [_pressed(one) - _pressed(other) for one, other in _WAYS]
+            self._choose_by_key()
         self._pad = self.read_pad() if self.driving.is_on else None
         if self._pad is not None:
             axes = [float(np.clip(a + b, -1.0, 1.0)) for a, b in zip(axes, self._pad, strict=True)]
@@ -95,6 +99,8 @@ class CommandsPanel(Panel):
         imgui.text_disabled(
             tr("{rate:g} Hz, tick {ticks}", rate=driven.frame.rate, ticks=driven.frame.ticks)
         )
+        if driven.frame.choices:
+            self._choices(driven)
         if driven.names:
             self._drive()
             self._sliders(driven)
@@ -102,6 +108,26 @@ class CommandsPanel(Panel):
         else:
             imgui.text_disabled(tr("This policy takes no command."))
         _watch(driven.frame)
+
+    def _choices(self, driven: Driven) -> None:
+        """Which policy of a switch is in charge; a click puts another one there."""
+        for i, name in enumerate(driven.frame.choices):
+            if i:
+                imgui.same_line()
+            if imgui.radio_button(name, name == driven.frame.current):
+                self.driving.choose(driven, name)
+            imgui.set_item_tooltip(tr("Put this policy in charge; key {key}", key=i + 1))
+        imgui.same_line()
+        if imgui.small_button(tr("Auto")):
+            self.driving.choose(driven, "")
+        imgui.set_item_tooltip(tr("Conditions and times of the switch decide"))
+
+    def _choose_by_key(self) -> None:
+        driven = self.driving.driven()
+        choices = driven.frame.choices if driven is not None else ()
+        for key, name in zip(_NUMBERS, choices, strict=False):
+            if driven is not None and imgui.is_key_pressed(key, False):
+                self.driving.choose(driven, name)
 
     def _drive(self) -> None:
         driving = self.driving

@@ -8,12 +8,15 @@ import numpy as np
 
 from mjrig.arrays import FloatArray
 from mjrig.components.policies.policy import Policy
+from mjrig.components.policies.policy_switch import PolicySwitch
 from mjrig.control.policy import PolicyComponent
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.session.world_frame import PolicyFrame
 from mjrig.editor.texts.texts import tr
 from mjrig.sim.world import World
 
+#: Components with a `command` of their own.
+_COMMANDED = (Policy, PolicySwitch)
 #: How fast a command follows the keys, and decays when they are released [s].
 TIME_CONSTANT = 0.15
 #: A command nearer to zero than this share of its range is zero.
@@ -76,7 +79,7 @@ class Driving:
         names = tuple(tr("command {number}", number=i + 1) for i in range(frame.command.size))
         ranges = (USUAL,) * frame.command.size
         for component in robot.components if robot is not None else ():
-            if isinstance(component, Policy) and component.policy_file.command is not None:
+            if isinstance(component, _COMMANDED) and component.policy_file.command is not None:
                 said = component.policy_file.command
                 names = said.names or names
                 if said.ranges.size:
@@ -112,9 +115,16 @@ class Driving:
         actor, self._of, self.held, self._sent = self._of, "", None, None
         described = next((a for a in self.state.scene.actors if a.name == actor), None)
         components = described.components if described is not None else ()
-        said = next((c.authored("command") for c in components if isinstance(c, Policy)), None)
+        said = next((c.authored("command") for c in components if isinstance(c, _COMMANDED)), None)
         self.state.simulation.put(
             tr("command {actor}", actor=actor), lambda world: _give_back(world, actor, said)
+        )
+
+    def choose(self, driven: Driven, name: str) -> None:
+        """Put a policy of a switch in charge; empty: its conditions and times decide."""
+        actor = driven.actor
+        self.state.simulation.put(
+            tr("policy of {actor}", actor=actor), lambda world: _choose(world, actor, name)
         )
 
     def keep(self, driven: Driven) -> None:
@@ -176,18 +186,24 @@ def _policy(world: World, actor: str) -> PolicyComponent | None:
 
 def _tell(world: World, actor: str, values: FloatArray) -> None:
     policy = _policy(world, actor)
-    if isinstance(policy, Policy):
+    if isinstance(policy, _COMMANDED):
         policy.assign({"command": values.tolist()})
     elif policy is not None:
         policy.follow([(0.0, values.tolist())])
 
 
+def _choose(world: World, actor: str, name: str) -> None:
+    policy = _policy(world, actor)
+    if isinstance(policy, PolicySwitch):
+        policy.assign({"choice": name})
+
+
 def _give_back(world: World, actor: str, said: object) -> None:
     """Restore the scene's command; none: the schedule or default of the policy's file."""
     policy = _policy(world, actor)
-    if isinstance(policy, Policy) and said is not None:
+    if isinstance(policy, _COMMANDED) and said is not None:
         policy.assign({"command": said})
-    elif isinstance(policy, Policy):
+    elif isinstance(policy, _COMMANDED):
         policy.unset("command")
     elif policy is not None:
         policy.follow([])

@@ -1,7 +1,7 @@
 """WorldFrame: a snapshot of the running world for the window, which reads nothing else of it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import mujoco
@@ -27,6 +27,9 @@ class PolicyFrame:
     command: FloatArray
     observation: npt.NDArray[np.float32]
     action: npt.NDArray[np.float32]
+    choices: tuple[str, ...] = ()
+    current: str = ""
+    rays: FloatArray = field(default_factory=lambda: np.zeros((0, 2, 3)))
 
 
 @dataclass(frozen=True)
@@ -157,5 +160,8 @@ def _policy_frame(robot: Articulation, timestep: float) -> PolicyFrame | None:
                 np.array(policy.command_now),
                 policy.observation.copy(),
                 policy.action.copy(),
+                policy.choices,
+                policy.current,
+                policy.rays(),
             )
     return None

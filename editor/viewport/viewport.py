@@ -21,6 +21,7 @@ from mjrig.editor.viewport.gizmo import Gizmo
 from mjrig.editor.viewport.joint_axis import draw_axis
 from mjrig.editor.viewport.notices import Notice
 from mjrig.editor.viewport.quality import Quality
+from mjrig.editor.viewport.ray_lines import draw_rays
 from mjrig.editor.viewport.refusals import Refusals
 from mjrig.editor.viewport.sky import Rect, paint_sky
 from mjrig.editor.viewport.views import SceneRenderer
@@ -164,6 +165,7 @@ class Viewport(Panel):
             joint = self.state.elements.joints.get(path)
             if joint is not None and self.state.simulation.generation == drawing.generation:
                 draw_axis(drawing, joint, self.rect)
+        draw_rays(drawing, self.state.simulation.frame, self.state.selection.actor, self.rect)
         self.gizmo.draw(drawing, self.rect)
         self._say_why_not(corner, height)
         self._overlay(corner)

@@ -57,6 +57,16 @@ class PolicyComponent(ActorComponent):
         return 0
 
     @property
+    def choices(self) -> tuple[str, ...]:
+        """Names of the policies it can put in charge; none: it is one policy."""
+        return ()
+
+    @property
+    def current(self) -> str:
+        """Which of them is in charge."""
+        return ""
+
+    @property
     def joints(self) -> tuple[str, ...]:
         """Local names of the joints it commands, in its own order: the columns of `action`."""
         raise NotImplementedError
@@ -77,6 +87,10 @@ class PolicyComponent(ActorComponent):
         Nothing else of the policy changes; (ticks, joints).
         """
         raise NotImplementedError
+
+    def rays(self) -> FloatArray:
+        """Rays of its last observation, for pictures: (n, 2, 3), start and end [m]."""
+        return np.zeros((0, 2, 3))
 
     @property
     def command_now(self) -> FloatArray:

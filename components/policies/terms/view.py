@@ -103,6 +103,22 @@ class View:
         """
         return self._id(mujoco.mjtObj.mjOBJ_BODY, name, who)
 
+    def geom_id(self, name: str, who: HasProperties) -> int:
+        """A geom by local name.
+
+        Raises:
+            BindingError: there is no such geom.
+        """
+        return self._id(mujoco.mjtObj.mjOBJ_GEOM, name, who)
+
+    def camera_id(self, name: str, who: HasProperties) -> int:
+        """A camera by local name.
+
+        Raises:
+            BindingError: there is no such camera.
+        """
+        return self._id(mujoco.mjtObj.mjOBJ_CAMERA, name, who)
+
     def motion_for(self, who: str) -> Motion:
         """The motion.
 
@@ -117,10 +133,13 @@ class View:
         prefix = self.robot.model_map.prefix
         found = int(mujoco.mj_name2id(self.model, kind, prefix + name))
         if found < 0:
-            is_site = kind == mujoco.mjtObj.mjOBJ_SITE
-            count = self.model.nsite if is_site else self.model.nbody
+            what, count = {
+                mujoco.mjtObj.mjOBJ_SITE: ("site", self.model.nsite),
+                mujoco.mjtObj.mjOBJ_BODY: ("body", self.model.nbody),
+                mujoco.mjtObj.mjOBJ_GEOM: ("geom", self.model.ngeom),
+                mujoco.mjtObj.mjOBJ_CAMERA: ("camera", self.model.ncam),
+            }[kind]
             names = [str(mujoco.mj_id2name(self.model, kind, i) or "") for i in range(count)]
             own = [n.removeprefix(prefix) for n in names if n.startswith(prefix)]
-            what = "site" if is_site else "body"
             raise BindingError(f"{who.label}: there is no {what} {name!r}; {suggestion(name, own)}")
         return found

@@ -25,7 +25,7 @@ def blocks(language: str) -> list[str]:
 
 def test_the_policy_files_are_right() -> None:
     pieces = [text for text in blocks("yaml") if not text.startswith("mjrig:")]
-    assert len(pieces) == 8
+    assert len(pieces) >= 9
     least = {"network": "a.onnx", "joints": ["FR_hip_joint", "FR_thigh_joint", "FR_calf_joint"]}
     terms = {"observation": {"terms": [{"type": "LastAction"}]}}
     for text in pieces:

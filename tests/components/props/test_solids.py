@@ -163,7 +163,7 @@ def test_a_prop_stands_beside_a_robot(tmp_path: Path) -> None:
          "'BoxPorp'; did you mean 'BoxProp'?"),
         ("{type: PDController}", "3:32: actors[0].prop: thing.prop: 'PDController' is not "
          "a type of prop; available: BoxProp, CameraProp, CapsuleProp, CylinderProp, GroundProp, "
-         "HeightFieldProp, LightProp, MeshProp, SphereProp"),
+         "HeightFieldProp, LightProp, MeshProp, SphereProp, TerrainProp"),
         ("{type: BoxProp, size: [1, 0, 1]}", "3:51: actors[0].prop.size: thing.prop.size: "
          "must not be 0"),
         ("{type: BoxProp, size: [1, 1]}", "3:47: actors[0].prop.size: thing.prop.size: must have "

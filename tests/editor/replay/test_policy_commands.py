@@ -210,3 +210,43 @@ def test_sliders_tell_and_buttons_give_back(tmp_path: Path) -> None:
     assert bench.entries == ["Set dog.Policy.command"]
     assert bench.state.scene["dog"].components[1].to_data()["command"] == [0.5, 0.0, 0.5]
     assert not bench.problems
+
+
+SWITCHES = WALKS.replace(
+    '- {type: Policy, file: "package:mjrig.assets/walk/policy.yaml"}',
+    """- type: PolicySwitch
+        options:
+          - {name: walk, file: "package:mjrig.assets/walk/policy.yaml"}
+          - {name: stand, when: still}
+""",
+)
+
+
+def test_the_panel_shows_and_changes_who_is_in_charge() -> None:
+    bench = Bench.on(SWITCHES)
+    state = bench.state
+    seen: list[str] = []
+
+    def current() -> str:
+        state.simulation.drain()
+        state.simulation.step_once(1)
+        policy = state.simulation.frame.robots["dog"].policy
+        assert policy is not None
+        return str(policy.current)
+
+    def chooses(ctx: Any) -> None:
+        seen.append(current())
+        ctx.window_focus("//Command")
+        for item in ("stand", "walk", "Auto", "Drive"):
+            ctx.item_click(PANEL + item)
+            ctx.yield_(2)
+            seen.append(current())
+        ctx.window_focus("//Viewport")
+        ctx.yield_(2)
+        press(ctx, KEY._1)
+        ctx.yield_(2)
+        seen.append(current())
+
+    bench.run(chooses)
+    assert seen == ["walk", "stand", "walk", "walk", "stand", "walk"]
+    assert not bench.problems

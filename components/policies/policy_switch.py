@@ -1,0 +1,316 @@
+"""PolicySwitch: several policies on one robot, one of them in charge."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mjrig.arrays import FloatArray
+from mjrig.components.policies.loop import PolicyLoop
+from mjrig.components.policies.policy_file import PolicyFile
+from mjrig.components.policies.switch_option import SwitchOption, Within
+from mjrig.control.articulation import Articulation
+from mjrig.control.plant import Plant
+from mjrig.control.policy import PolicyComponent
+from mjrig.control.setpoints import Lease, Source
+from mjrig.errors import BindingError, MissingExtraError, MjrigError, PolicyError, PropertyError
+from mjrig.names import literal, suggestion
+from mjrig.properties.array_kinds import Samples
+from mjrig.properties.nested_kinds import NestedList
+from mjrig.properties.scalar_kinds import Float, Int, Text
+
+
+class PolicySwitch(PolicyComponent):
+    """Several policies on one robot: one is in charge, the others keep their state.
+
+    In charge is `choice`; where it is empty, the first option whose condition holds (`when`), else
+    the last one whose time has come (`after`), else the first. It is decided before every physics
+    step. All policies command the same joints. `observation` begins with the number of the option
+    in charge, counted from 0, and is filled up with zeros to the longest.
+    """
+
+    options = NestedList(SwitchOption, polymorphic=False, doc="The policies, by name.")
+    choice = Text("", doc="Name of the option in charge; empty: by condition and time.")
+    blend = Float(
+        0.0, min=0.0, unit="s", doc="Time in which targets go over to those of another option."
+    )
+    command = Samples(
+        [], category="Command", doc="Constant command of all; none: the files' schedules."
+    )
+    seed = Int(0, min=0, max=2**63 - 1, doc="Seed of the noise and bias of the observation terms.")
+
+    def prepare(self) -> None:
+        self._robot: Articulation | None = None
+        self._loops: list[PolicyLoop | None] = []
+        self._lease: Lease | None = None
+        self._active = 0
+        self._since = -1.0
+        self._from = np.zeros(0)
+        self._ticked = 0
+        self._ticks = 0
+
+    def _own_validate(self) -> None:
+        names = [option.name for option in self.options]
+        for i, name in enumerate(names):
+            if not name or name in names[:i]:
+                problem = "needs a name" if not name else f"{name!r} is there twice"
+                raise PropertyError(f"{self.label}.options[{i}]: {problem}", ("options", i))
+        if self.options and self.choice and self.choice not in names:
+            raise PropertyError(
+                f"{self.label}.choice: there is no option {self.choice!r}; "
+                f"{suggestion(self.choice, names)}",
+                ("choice",),
+            )
+
+    # Life ---------------------------------------------------------------------------------------
+
+    def attach(self, articulation: Any) -> None:
+        if not any(option.file is not None for option in self.options):
+            raise PropertyError(f"{self.label}.options: needs a policy with a file", ("options",))
+        self._robot = articulation
+        try:
+            self._loops = [self._made(option, articulation) for option in self.options]
+            self._check_joints()
+            self._fix_command()
+        except MjrigError:
+            self.prepare()
+            raise
+        own = "|".join(literal(b.actuator) for b in self._lead.bindings)
+        self._lease = articulation.take(Source.POLICY, actuators=own, holder=self.label)
+        width = max(loop.observation.size for loop in self._loops if loop is not None)
+        self._seen = np.zeros(width + 1, dtype=np.float32)
+        self._did = np.zeros(len(self._lead.bindings), dtype=np.float32)
+
+    def _made(self, option: SwitchOption, robot: Articulation) -> PolicyLoop | None:
+        if option.file is None:
+            return None
+        try:
+            path = self.find_file(option.file)
+            said = PolicyFile.load(path, self.gate(), self.trusted_folders())
+            loop = PolicyLoop(said, robot, self.label)
+        except MissingExtraError:
+            raise
+        except MjrigError as error:
+            raise BindingError(f"{self.label}: {option.name}: {error}", ("options",)) from error
+        if loop.start_steps:
+            raise BindingError(
+                f"{self.label}: {option.name}: its file stands first (start.duration); remove it, "
+                "and add an option without a file",
+                ("options",),
+            )
+        loop.seed(self.seed)
+        return loop
+
+    def _check_joints(self) -> None:
+        wanted = {b.actuator for b in self._lead.bindings}
+        for option, loop in zip(self.options, self._loops, strict=True):
+            if loop is not None and {b.actuator for b in loop.bindings} != wanted:
+                raise BindingError(
+                    f"{self.label}: {option.name}: commands other joints than the first policy; "
+                    "all must command the same",
+                    ("options",),
+                )
+
+    def _fix_command(self) -> None:
+        loops = [loop for loop in self._loops if loop is not None]
+        if self.command.size and all(x.commands.size != self.command.size for x in loops):
+            loops[0].commands.fix(self.command)  # says how many values there must be
+        for loop in loops:
+            fits = loop.commands.size == self.command.size
+            loop.commands.fix(self.command if fits else np.zeros(0))
+
+    def detach(self) -> None:
+        for loop in self._loops:
+            if loop is not None:
+                loop.stop()
+        if self._lease is not None:
+            self._lease.release()
+        self.prepare()
+
+    def on_change(self, names: tuple[str, ...]) -> None:
+        if self._robot is None:
+            return
+        if "options" in names:
+            robot = self._robot
+            self.detach()
+            self.attach(robot)
+        if "command" in names:
+            self._fix_command()
+        if "seed" in names:
+            for loop in self._loops:
+                if loop is not None:
+                    loop.seed(self.seed)
+
+    @property
+    def needs_position_stage(self) -> bool:
+        return any(loop is not None and loop.needs_position_stage for loop in self._loops)
+
+    # Run ----------------------------------------------------------------------------------------
+
+    @property
+    def _lead(self) -> PolicyLoop:
+        """The first policy: its joints and commands stand for all."""
+        for loop in self._loops:
+            if loop is not None:
+                return loop
+        raise BindingError(f"{self.label} is on no actor of a world")
+
+    @property
+    def _loop(self) -> PolicyLoop:
+        """The policy in charge; the first where an option without a file is."""
+        loop = self._loops[self._active] if self._loops else None
+        return loop if loop is not None else self._lead
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        return tuple(option.name for option in self.options)
+
+    @property
+    def current(self) -> str:
+        return self.options[self._active].name if self._loops else ""
+
+    def reset(self) -> None:
+        for loop in self._loops:
+            if loop is not None:
+                loop.stop()  # each begins anew when it is in charge
+        self._lead.targets.find_rows()
+        self._active, self._since, self._ticks = self._chosen(), -1.0, 0
+        self._seen[:], self._did[:] = 0.0, 0.0
+        loop = self._loops[self._active]
+        if loop is not None:
+            loop.reset()
+
+    def before_controls(self, time: float) -> None:
+        if self._lease is None:
+            return
+        if not self._ticks and time == 0.0:
+            self._lead.targets.find_rows()
+        chosen = self._chosen()
+        if chosen != self._active:
+            self._hand_over(chosen, time)
+        loop = self._loops[self._active]
+        if loop is not None:
+            self._run(loop)
+        self._go_over(loop, time)
+
+    def _run(self, loop: PolicyLoop) -> None:
+        before = loop.ticks
+        loop.step()
+        if loop.ticks == before:
+            return
+        self._ticks += 1
+        self._seen[:] = 0.0
+        self._seen[0] = self._active
+        self._seen[1 : 1 + loop.observation.size] = loop.observation
+        names = [b.actuator for b in loop.bindings]
+        self._did[:] = loop.action[[names.index(b.actuator) for b in self._lead.bindings]]
+
+    def _hand_over(self, chosen: int, time: float) -> None:
+        self._lead.targets.find_rows()
+        self._from = self._lead.targets.commanded()
+        self._active, self._since = chosen, time
+        loop = self._loops[chosen]
+        self._ticked = loop.ticks if loop is not None else 0
+
+    def _go_over(self, loop: PolicyLoop | None, time: float) -> None:
+        """Between the targets before the change and those of the option in charge."""
+        share = 1.0
+        if self._since >= 0.0 and self.blend > 0.0:
+            share = min((time - self._since) / self.blend, 1.0)
+        if loop is None:
+            self._lead.targets.mix(self._from, self._lead.said.pose, share, held=self._since < 0.0)
+        elif share < 1.0 and loop.ticks != self._ticked:
+            names = [b.actuator for b in loop.bindings]
+            order = [names.index(b.actuator) for b in self._lead.bindings]
+            self._lead.targets.mix(self._from, loop.view.target[order], share)
+
+    def _chosen(self) -> int:
+        """Which option is in charge now."""
+        if self.choice:
+            return self.choices.index(self.choice)
+        assert self._robot is not None
+        within = Within(self._robot.data.time, self._lead.command_now(), self._tilt())
+        for i, option in enumerate(self.options):
+            if option.holds(within):
+                return i
+        begun = [i for i, option in enumerate(self.options) if option.begun(within)]
+        return max(begun, key=lambda i: (self.options[i].after, i)) if begun else 0
+
+    def _tilt(self) -> float:
+        """Angle between the base's z axis and the vertical [rad]; 0 without a free base."""
+        view = self._lead.view
+        try:
+            first = view.free_joint(self.label)[0] + 3
+        except BindingError:
+            return 0.0
+        _, x, y, _ = view.data.qpos[first : first + 4]
+        return float(np.arccos(np.clip(1.0 - 2.0 * (x * x + y * y), -1.0, 1.0)))
+
+    # Memory -------------------------------------------------------------------------------------
+
+    def memory_signature(self) -> object:
+        return tuple(None if loop is None else loop.signature() for loop in self._loops)
+
+    def memory(self) -> Any:
+        loops = [None if loop is None else loop.memory() for loop in self._loops]
+        own = self._active, self._since, self._from.copy(), self._ticked, self._ticks
+        return own, self._seen.copy(), self._did.copy(), loops
+
+    def restore(self, memory: Any) -> None:
+        own, seen, did, loops = memory
+        self._active, self._since, start, self._ticked, self._ticks = own
+        self._from, self._seen[:], self._did[:] = start.copy(), seen, did
+        for loop, kept in zip(self._loops, loops, strict=True):
+            if loop is not None:
+                loop.restore(kept)
+
+    # What others see ----------------------------------------------------------------------------
+
+    @property
+    def policy_file(self) -> PolicyFile:
+        """The file of the policy in charge."""
+        return self._loop.said
+
+    def follow(self, schedule: Sequence[tuple[float, Sequence[float]]]) -> None:
+        self._lead.commands.follow(schedule)
+        for loop in self._loops:
+            if loop is not None and loop.commands.size == self._lead.commands.size:
+                loop.commands.follow(schedule)
+        self.unset("command")
+
+    @property
+    def ticks(self) -> int:
+        return self._ticks
+
+    @property
+    def tick_steps(self) -> int:
+        return self._loop.said.decimation
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        return tuple(b.joint or b.actuator for b in self._lead.bindings)
+
+    @property
+    def observation(self) -> npt.NDArray[np.float32]:
+        return self._seen
+
+    @property
+    def action(self) -> npt.NDArray[np.float32]:
+        return self._did
+
+    def answers(self, observations: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+        raise PolicyError(
+            f"{self.label}: several policies took turns; check each one on its own, as a Policy"
+        )
+
+    def rays(self) -> FloatArray:
+        return self._loop.rays()
+
+    @property
+    def command_now(self) -> FloatArray:
+        return self._lead.command_now()
+
+    def plant(self) -> Plant:
+        overall: dict[str, object] = {"joint_order": list(self.joints)}
+        return Plant(overall, {})

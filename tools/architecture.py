@@ -62,6 +62,7 @@ ROOMS = {
         "mjrig.tuning.objectives",
         "mjrig.tuning.sweeps",
         "mjrig.tuning",
+        "mjrig.gym",
         "mjrig.starting",
         "mjrig.cli",
     ),

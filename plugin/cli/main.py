@@ -170,7 +170,15 @@ def _command(
 def _add_run(parser: argparse.ArgumentParser) -> None:
     add_scene(parser)
     parser.add_argument(
-        "--duration", type=number_from_zero, default=5.0, metavar="S", help="simulated seconds (5)"
+        "--duration",
+        type=number_from_zero,
+        metavar="S",
+        help="simulated seconds (5; with --watch: until interrupted)",
+    )
+    parser.add_argument(
+        "--watch",
+        action="store_true",
+        help="run at real time, and take up changed files with the state kept",
     )
     add_execution(parser)
     png = {"metavar": "F.png", "suffixes": (".png",)}
@@ -189,6 +197,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
         parser,
         "mjrig run config/scenes/quadruped.yaml --duration 2 --record run.h5",
         "mjrig run config/scenes/arm.yaml --set arm.PDController.kp=40 --plot arm.png",
+        "mjrig run config/scenes/arm.yaml --watch --duration 2",
     )
 
 
@@ -232,13 +241,33 @@ def _run(options: argparse.Namespace) -> int:
     from mjrig.scene.scene_path import find
     from mjrig.sim.world import World
 
+    outputs = {name: getattr(options, name) for name in ("picture", "plot", "record", "overwrite")}
+    if options.watch and (given := [name for name in outputs if outputs[name]]):
+        raise MjrigError(f"--{given[0]} is of one world, and --watch builds others; leave one out")
     world = World(load_scene(options), options.execution)
     for text in options.call:
         path, arguments = split(text)
         target, name = find(world, path)
         call_action(target, name, arguments)
-    outputs = {name: getattr(options, name) for name in ("picture", "plot", "record", "overwrite")}
-    print(run(world, options.duration, **outputs))
+    if options.watch:
+        return _run_watched(world, options)
+    print(run(world, 5.0 if options.duration is None else options.duration, **outputs))
+    return 0
+
+
+def _run_watched(world: Any, options: argparse.Namespace) -> int:
+    """Run until the end or Ctrl-C, taking changed files up."""
+    from mjrig.cli.live_run import LiveRun
+    from mjrig.sim.world import World
+
+    def build() -> World:
+        return World(load_scene(options), options.execution)
+
+    live = LiveRun(world, build, lambda text: print(text, flush=True))
+    try:
+        live.run(options.duration)
+    except KeyboardInterrupt:
+        print(f"stopped at t={live.world.time:.3f} s")
     return 0
 
 

@@ -197,7 +197,6 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
         parser,
         "mjrig run config/scenes/quadruped.yaml --duration 2 --record run.h5",
         "mjrig run config/scenes/arm.yaml --set arm.PDController.kp=40 --plot arm.png",
-        "mjrig run config/scenes/arm.yaml --watch --duration 2",
     )
 
 

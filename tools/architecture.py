@@ -40,6 +40,7 @@ ROOMS = {
         "mjrig.scene_edit",
         "mjrig.sim",
         "mjrig.terminal",
+        "mjrig.streams",
         "mjrig.check",
         "mjrig.gains",
         "mjrig.recording.integrity",

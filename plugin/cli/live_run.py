@@ -11,6 +11,7 @@ from mjrig.scene_edit.file_watch import FileWatch
 from mjrig.scene_edit.watch import watched_files
 from mjrig.sim.carry_state import carry
 from mjrig.sim.world import World
+from mjrig.streams.stream import Stream
 
 #: Time between two looks at the clock [s].
 SLICE = 0.02
@@ -26,30 +27,35 @@ class LiveRun:
 
     Args:
         world: the world to begin with.
-        build: makes a world of the files as they are now.
+        build: makes a world of the files as they are now; None: files are not watched.
         say: takes what happened, a line each.
+        stream: is sampled while it runs.
         clock, sleep: real time [s].
     """
 
     def __init__(
         self,
         world: World,
-        build: Callable[[], World],
+        build: Callable[[], World] | None,
         say: Callable[[str], None],
         *,
+        stream: Stream | None = None,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self.world = world
         self._build, self._say = build, say
         self._clock, self._sleep = clock, sleep
+        self._stream = stream
         self._watch = FileWatch()
-        self._watch.follow(watched_files(world.scene))
+        if build is not None:
+            self._watch.follow(watched_files(world.scene))
 
     def run(self, duration: float | None) -> None:
         """Run for some simulated seconds; None: forever."""
         files = how_many(len(watched_files(self.world.scene)), "file")
-        self._say(f"running at real time, watching {files}; Ctrl-C ends it")
+        watching = f", watching {files}" if self._build is not None else ""
+        self._say(f"running at real time{watching}; Ctrl-C ends it")
         ahead, end = self._offset(), None if duration is None else self.world.time + duration
         while end is None or self.world.time < end - 0.5 * self.world.timestep:
             self.advance(SLICE if end is None else min(SLICE, end - self.world.time))
@@ -67,21 +73,30 @@ class LiveRun:
     def advance(self, seconds: float) -> None:
         """Step for some simulated seconds, at least once; new events are told."""
         before = self.world.event_count
-        self.world.step(max(1, round(seconds / self.world.timestep)))
+        steps = max(1, round(seconds / self.world.timestep))
+        if self._stream is None:
+            self.world.step(steps)
+        else:
+            self._advance_streaming(steps, self._stream)
         new = self.world.event_count - before
         for event in self.world.events[-new:] if new else ():
             self._say(str(event))
 
+    def _advance_streaming(self, steps: int, stream: Stream) -> None:
+        for done in range(0, steps, stream.every):
+            self.world.step(min(stream.every, steps - done))
+            stream.send()
+
     def look(self) -> None:
         """Look at the files, and take up what was changed."""
         changed = self._watch.look(self._clock())
-        if changed:
-            self._take(changed)
+        if changed and self._build is not None:
+            self._take(changed, self._build)
 
-    def _take(self, changed: Sequence[Path]) -> None:
+    def _take(self, changed: Sequence[Path], build: Callable[[], World]) -> None:
         files = listed(path.name for path in changed)
         try:
-            new = self._build()
+            new = build()
             carry(self.world, new)
             _try_a_step(new)
         except Exception as error:  # components beside a scene raise whatever they do
@@ -92,6 +107,8 @@ class LiveRun:
         notes = "; ".join(differences(self.world, new)) or "all of the state kept"
         self._say(f"t={new.time:.3f} s: took up {files}: {notes}")
         self.world = new
+        if self._stream is not None:
+            self._stream.follow(new)
         self._watch.follow(watched_files(new.scene))
 
 

@@ -23,6 +23,7 @@ PURPOSE = {
     "plot": "plots as files",
     "policy": "ONNX policies",
     "record": "HDF5 recordings",
+    "stream": "--stream: signals to Foxglove and Rerun",
     "tune": "mjrig optimise",
     "video": "videos",
 }

@@ -159,7 +159,7 @@ def test_the_command_runs_and_refuses_what_is_of_one_world(
     assert main(["run", scene, "--watch", "--duration", "0.02"]) == 0
     assert "running at real time" in capsys.readouterr().out
     assert main(["run", scene, "--watch", "--plot", str(tmp_path / "a.png")]) == 1
-    assert "--plot is of one world" in capsys.readouterr().err
+    assert "--plot cannot be combined with --watch" in capsys.readouterr().err
 
 
 def test_stopping_says_when(

@@ -205,7 +205,7 @@ class SceneEnv(gymnasium.Env[Array, Array]):
 
     # Pictures -----------------------------------------------------------------------------------
 
-    def render(self) -> npt.NDArray[np.uint8] | None:  # type: ignore[override]
+    def render(self) -> npt.NDArray[np.uint8] | None:
         """A picture of the present state, height × width × 3; None without a `render_mode`.
 
         Raises:

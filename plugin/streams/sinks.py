@@ -11,6 +11,10 @@ from mjrig.names import suggestion
 
 #: Where Foxglove's applications look first.
 FOXGLOVE_PORT = 8765
+RERUN_PORT = 9876
+#: What the server keeps for viewers that come later; then the oldest samples go.
+_RERUN_MEMORY = "256MB"
+_FLUSH_S = 5.0
 KINDS = ("foxglove", "rerun")
 #: The signals of one robot: quantity → values over its names.
 Signals = dict[str, FloatArray]
@@ -55,20 +59,25 @@ class FoxgloveSink(Sink):
 
 
 class RerunSink(Sink):
-    """A running Rerun viewer, or a file that one opens: `dog/position`, a series for each name."""
+    """A server that Rerun viewers connect to, or a file: `dog/position`, a series for each name.
 
-    def __init__(self, file: Path | None) -> None:
+    A server, because a client of a viewer waits for it at the end.
+    """
+
+    def __init__(self, where: int | Path) -> None:
         self._rerun = _package("rerun", "rerun-sdk")
         self._stream = self._rerun.RecordingStream("mjrig")
         self._named: set[str] = set()
         try:
-            if file is None:
-                self._stream.connect_grpc()
+            if isinstance(where, Path):
+                self._stream.save(where)
+                self.address = str(where)
             else:
-                self._stream.save(file)
+                self.address = self._stream.serve_grpc(
+                    grpc_port=where, server_memory_limit=_RERUN_MEMORY
+                )
         except Exception as error:  # likewise
             raise MjrigError(f"--stream rerun: cannot be opened: {error}") from error
-        self.address = "the Rerun viewer" if file is None else str(file)
 
     def put(self, robot: str, names: tuple[str, ...], time: float, signals: Signals) -> None:
         self._stream.set_time("simulated", duration=time)
@@ -81,27 +90,28 @@ class RerunSink(Sink):
             self._stream.log(path, self._rerun.Scalars(values))
 
     def close(self) -> None:
-        self._stream.flush()
+        self._stream.flush(timeout_sec=_FLUSH_S)
         self._stream.disconnect()
 
 
 def sink_named(text: str) -> Sink:
-    """The sink that `--stream` names: `foxglove`, `foxglove:PORT`, `rerun` or `rerun:FILE.rrd`.
+    """The sink that `--stream` names: `foxglove[:PORT]`, `rerun[:PORT]` or `rerun:FILE.rrd`.
 
     Raises:
         MissingExtraError: its package is not installed.
         MjrigError: there is no such sink, or it cannot be opened.
     """
     kind, _, where = text.partition(":")
-    if kind == "foxglove":
-        if where and not (where.isdecimal() and int(where) < 65536):
-            raise MjrigError(f"--stream {text}: the port must be a number from 0 to 65535")
-        return FoxgloveSink(int(where) if where else FOXGLOVE_PORT)
+    if kind not in KINDS:
+        raise MjrigError(f"--stream {text}: unknown; {suggestion(kind, KINDS)}")
+    if kind == "rerun" and where.endswith(".rrd"):
+        return RerunSink(Path(where))
+    if where and not (where.isdecimal() and int(where) < 65536):
+        file = ", or a file that ends in .rrd" if kind == "rerun" else ""
+        raise MjrigError(f"--stream {text}: the port must be a number from 0 to 65535{file}")
     if kind == "rerun":
-        if where and not where.endswith(".rrd"):
-            raise MjrigError(f"--stream {text}: a file for Rerun ends in .rrd")
-        return RerunSink(Path(where) if where else None)
-    raise MjrigError(f"--stream {text}: unknown; {suggestion(kind, KINDS)}")
+        return RerunSink(int(where) if where else RERUN_PORT)
+    return FoxgloveSink(int(where) if where else FOXGLOVE_PORT)
 
 
 def _package(name: str, distribution: str) -> Any:

@@ -1,6 +1,7 @@
 """Stream: samples of a running world on their way to a sink; it never makes the world wait."""
 
 import threading
+from contextlib import suppress
 from queue import Full, Queue
 from typing import Self
 
@@ -16,6 +17,8 @@ from mjrig.streams.sinks import Sink
 RATE = 100.0
 #: Samples that wait for the sink; more are dropped.
 WAITING = 256
+#: How long the end waits for the sink [s].
+PATIENCE = 5.0
 _Sample = tuple[str, tuple[str, ...], float, FloatArray]
 
 
@@ -62,10 +65,14 @@ class Stream:
                 self.problem = f"{type(error).__name__}: {error}"
 
     def close(self) -> None:
-        """Send what waits and close the sink."""
-        self._queue.put(None)
-        self._thread.join()
-        self.sink.close()
+        """Send what waits and close the sink; one that takes nothing any more is left behind."""
+        with suppress(Full):
+            self._queue.put(None, timeout=PATIENCE)
+        self._thread.join(PATIENCE)
+        if self._thread.is_alive():
+            self.problem = f"a sink that took nothing for {PATIENCE:g} s"
+        else:
+            self.sink.close()
 
     def __enter__(self) -> Self:
         return self

@@ -34,8 +34,7 @@ def add_stream(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--stream",
         metavar="TO",
-        help="send setpoints, states and efforts live: foxglove[:PORT], rerun (a running viewer) "
-        "or rerun:F.rrd",
+        help="send setpoints, states and efforts live: foxglove[:PORT], rerun[:PORT], rerun:F.rrd",
     )
 
 

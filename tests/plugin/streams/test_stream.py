@@ -1,6 +1,7 @@
 """`--stream`: what a client receives is what the world did, and the world never waits for it."""
 
 import json
+import socket as socket_module
 import struct
 import threading
 from pathlib import Path
@@ -75,6 +76,19 @@ def test_a_slow_sink_loses_samples_and_stops_nothing(world: mjrig.World) -> None
         sink.gate.set()
     assert len(sink.rows) + stream.dropped == WAITING + 50
     assert "samples dropped" in stream.summary()
+
+
+def test_a_sink_that_hangs_does_not_hold_up_the_end(
+    world: mjrig.World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mjrig.streams.stream.PATIENCE", 0.1)
+    sink = Kept()
+    sink.gate.clear()
+    with Stream(world, sink) as stream:
+        for _ in range(WAITING + 50):
+            stream.send()
+    assert "took nothing" in stream.summary() and not sink.closed
+    sink.gate.set()
 
 
 def test_a_sink_that_fails_ends_the_stream_and_not_the_run(world: mjrig.World) -> None:
@@ -174,6 +188,18 @@ def test_a_run_streams_into_a_file_for_rerun(
     said = capsys.readouterr().out
     assert "running at real time; Ctrl-C ends it" in said and f"stream to {file}" in said
     assert file.read_bytes()[:4] == b"RRF2"
+
+
+def test_a_run_that_no_viewer_of_rerun_looks_at_ends(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    pytest.importorskip("rerun", reason="the extra stream is not installed")
+    with socket_module.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    scene = str(SCENES / "pendulum.yaml")
+    assert main(["run", scene, "--stream", f"rerun:{port}", "--duration", "0.1"]) == 0
+    assert f"stream: rerun+http://127.0.0.1:{port}/proxy" in capsys.readouterr().out
 
 
 def test_serving_streams_beside_its_bridges(

@@ -16,6 +16,7 @@ pytestmark = pytest.mark.skipif(
 @pytest.fixture(scope="module")
 def reference() -> Any:
     pytest.importorskip("imgui_bundle")
+    pytest.importorskip("gymnasium")
     sys.path.insert(0, str(ROOT / "tools"))
     try:
         return import_module("python_reference")

@@ -32,6 +32,7 @@ PACKAGES = {
     "mjrig.recording": "Recordings; see [recordings](recordings.md).",
     "mjrig.sim2sim": "Replay and comparison; see [sim2sim](sim2sim.md).",
     "mjrig.tuning": "Responses, gains, fits, sweeps, searches; see [tuning](tuning.md).",
+    "mjrig.gym": "Scenes as Gymnasium environments; see [environments](environments.md).",
     "mjrig.editor": "The window from Python; see [editor](editor.md).",
 }
 #: Classes that are not exported but that public names hand out.

@@ -7,11 +7,12 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from mjrig.terminal.help import examples
-from mjrig.terminal.run_options import add_debug, add_execution, add_recording
+from mjrig.terminal.run_options import add_debug, add_execution, add_recording, add_stream
 from mjrig.terminal.scene_options import add_scene, add_scene_options, load_scene, number_from_zero
 
 if TYPE_CHECKING:
     from mjrig.components.bridges.serving import Serving
+    from mjrig.streams.stream import Stream
 
 
 def add(commands: Any) -> None:
@@ -31,6 +32,7 @@ def add(commands: Any) -> None:
     )
     add_execution(parser)
     add_recording(parser)
+    add_stream(parser)
     parser.add_argument("--quiet", action="store_true", help="do not print traffic every second")
     add_scene_options(parser)
     add_debug(parser)
@@ -62,9 +64,12 @@ def run(options: argparse.Namespace) -> int:
             from mjrig.recording.recorder import Recorder
 
             stack.enter_context(Recorder(world, options.record, overwrite=options.overwrite))
-        serving = stack.enter_context(Serving(world, speed=options.speed))
+        streams = [stack.enter_context(s) for s in _streams(world, options.stream)]
+        serving = stack.enter_context(Serving(world, speed=options.speed, also=streams))
         for bridge in serving.bridges:
             print(f"{bridge.label}: {bridge.address}", flush=True)
+        for stream in streams:
+            print(f"stream: {stream.sink.address}", flush=True)
         gc.freeze()  # what was built stays: looking through it for garbage would delay a step
         previous = signal.signal(signal.SIGTERM, _interrupt)
         try:
@@ -73,8 +78,17 @@ def run(options: argparse.Namespace) -> int:
             pass  # the usual way to end it
         finally:
             signal.signal(signal.SIGTERM, previous)
-        print(_summary(serving))
+        print("\n".join([_summary(serving), *(s.summary() for s in streams)]))
     return 0
+
+
+def _streams(world: Any, wanted: str | None) -> "list[Stream]":
+    if wanted is None:
+        return []
+    from mjrig.streams.sinks import sink_named
+    from mjrig.streams.stream import Stream
+
+    return [Stream(world, sink_named(wanted))]
 
 
 def _interrupt(number: int, frame: object) -> None:

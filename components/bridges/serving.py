@@ -4,6 +4,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from mjrig.components.bridges.bridge import Bridge
 from mjrig.errors import MjrigError
@@ -34,10 +35,18 @@ def bridges_of(world: World) -> list[Bridge]:
     return [c for r in robots for c in r.components if isinstance(c, Bridge) and c.enabled]
 
 
+class Sender(Protocol):
+    """What sends after every so many steps: a bridge, or a stream."""
+
+    @property
+    def every(self) -> int: ...
+    def send(self) -> None: ...
+
+
 class Outgoing:
     """Sends the states of bridges when they are due."""
 
-    def __init__(self, bridges: Sequence[Bridge]) -> None:
+    def __init__(self, bridges: Sequence[Sender]) -> None:
         self._due = [(bridge.every, bridge) for bridge in bridges]
         #: At steps that are no multiple of it nothing is due.
         self.stride = math.gcd(*(every for every, _ in self._due)) or 1
@@ -56,12 +65,14 @@ class Outgoing:
 class Serving:
     """Opens the bridges of a world, and runs it in real time; also a context manager.
 
+    `also` sends besides the bridges.
+
     Raises:
         NothingToServe: there is no bridge in the scene.
         MjrigError: a bridge cannot listen; then none does.
     """
 
-    def __init__(self, world: World, *, speed: float = 1.0) -> None:
+    def __init__(self, world: World, *, speed: float = 1.0, also: Sequence[Sender] = ()) -> None:
         self._world, self._speed = world, speed
         self.bridges: Sequence[Bridge] = bridges_of(world)
         self.pace = PaceKept()
@@ -77,7 +88,7 @@ class Serving:
         except BaseException:
             self.close()
             raise
-        self._out = Outgoing(self.bridges)
+        self._out = Outgoing([*self.bridges, *also])
 
     @property
     def world(self) -> World:

@@ -14,11 +14,11 @@ from mjrig.editor.edits.edits import Data, Edit, inverse
 from mjrig.editor.edits.live_edits import assign_live, edited_properties
 from mjrig.editor.edits.scene_tracker import SceneTracker, followed
 from mjrig.editor.edits.undo import UndoEntry, UndoStack
-from mjrig.editor.session.carry_state import Kept, carry, left_behind
 from mjrig.editor.session.simulation import Simulation
 from mjrig.editor.texts.texts import tr
 from mjrig.scene.apply_data import update
 from mjrig.scene_edit.scene import Scene
+from mjrig.sim.carry_state import Kept, carry, left_behind
 from mjrig.sim.world import World
 
 

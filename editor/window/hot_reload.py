@@ -6,7 +6,6 @@ from contextlib import suppress
 from pathlib import Path
 
 from mjrig.editor.session.background import Background
-from mjrig.editor.session.file_watch import FileWatch
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.session.user_files import (
     config_folder,
@@ -19,8 +18,9 @@ from mjrig.editor.ui.reload_dialog import ReloadDialog
 from mjrig.errors import MjrigError
 from mjrig.files.trust import trusted_folders
 from mjrig.names import listed
+from mjrig.scene_edit.file_watch import FileWatch
 from mjrig.scene_edit.scene import Scene
-from mjrig.scene_edit.watch import files_named
+from mjrig.scene_edit.watch import watched_files
 from mjrig.sim.world import World
 
 #: The entry of the settings.
@@ -28,7 +28,7 @@ _SETTING = "reload_without_asking"
 
 
 class HotReload:
-    """Watches the scene file, the files it includes, its models with their parts, its modules.
+    """Watches the scene file, the files it includes, models with their parts, policies, modules.
 
     What was changed is tried in the background first: a file that cannot be read, perhaps because
     only half of it is written, is told of and waited for; the running world stays.
@@ -87,9 +87,8 @@ class HotReload:
         edit = stack.position, id(stack.undoable)
         if edit != self._edit:
             self._edit = edit
-            own = {scene.path} if scene.path is not None else set()
             with suppress(MjrigError):  # an included file is broken now: watch what was watched
-                self._watch.follow(files_named(scene) | own)
+                self._watch.follow(watched_files(scene))
         found = [path for path in self._watch.look(now) if not self._is_ours(path)]
         if found:
             self._changed |= dict.fromkeys(found)

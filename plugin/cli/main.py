@@ -9,6 +9,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from importlib.metadata import entry_points, version
 from pathlib import Path
 from typing import Any, NoReturn
@@ -17,7 +18,7 @@ from mjrig.errors import MjrigError
 from mjrig.terminal.help import GroupedCommands, Program, examples
 from mjrig.terminal.outputs import add_output, prepared
 from mjrig.terminal.printable import printing_safely
-from mjrig.terminal.run_options import add_debug, add_execution, add_recording
+from mjrig.terminal.run_options import add_debug, add_execution, add_recording, add_stream
 from mjrig.terminal.scene_options import (
     add_scene,
     add_scene_options,
@@ -170,13 +171,22 @@ def _command(
 def _add_run(parser: argparse.ArgumentParser) -> None:
     add_scene(parser)
     parser.add_argument(
-        "--duration", type=number_from_zero, default=5.0, metavar="S", help="simulated seconds (5)"
+        "--duration",
+        type=number_from_zero,
+        metavar="S",
+        help="simulated seconds (5; with --watch or --stream: until interrupted)",
+    )
+    parser.add_argument(
+        "--watch",
+        action="store_true",
+        help="run at real time, and take up changed files with the state kept",
     )
     add_execution(parser)
     png = {"metavar": "F.png", "suffixes": (".png",)}
     add_output(parser, "--picture", help="image of the final state", **png)
     add_output(parser, "--plot", help="plot of setpoints and efforts", **png)
     add_recording(parser)
+    add_stream(parser)
     add_scene_options(parser)
     parser.add_argument(
         "--call",
@@ -232,13 +242,47 @@ def _run(options: argparse.Namespace) -> int:
     from mjrig.scene.scene_path import find
     from mjrig.sim.world import World
 
+    outputs = {name: getattr(options, name) for name in ("picture", "plot", "record", "overwrite")}
+    live = "--watch" if options.watch else "--stream" if options.stream else ""
+    if live and (given := [name for name in outputs if outputs[name]]):
+        raise MjrigError(f"--{given[0]} cannot be combined with {live}; leave one out")
     world = World(load_scene(options), options.execution)
     for text in options.call:
         path, arguments = split(text)
         target, name = find(world, path)
         call_action(target, name, arguments)
-    outputs = {name: getattr(options, name) for name in ("picture", "plot", "record", "overwrite")}
-    print(run(world, options.duration, **outputs))
+    if live:
+        return _run_live(world, options)
+    print(run(world, 5.0 if options.duration is None else options.duration, **outputs))
+    return 0
+
+
+def _run_live(world: Any, options: argparse.Namespace) -> int:
+    """Run at real time until the end or Ctrl-C; take changed files up, send signals."""
+    from contextlib import ExitStack
+
+    from mjrig.cli.live_run import LiveRun
+    from mjrig.sim.world import World
+
+    def build() -> World:
+        return World(load_scene(options), options.execution)
+
+    with ExitStack() as stack:
+        stream = None
+        if options.stream is not None:
+            from mjrig.streams.sinks import sink_named
+            from mjrig.streams.stream import Stream
+
+            stream = stack.enter_context(Stream(world, sink_named(options.stream)))
+            print(f"stream: {stream.sink.address}", flush=True)
+        say = partial(print, flush=True)
+        live = LiveRun(world, build if options.watch else None, say, stream=stream)
+        try:
+            live.run(options.duration)
+        except KeyboardInterrupt:
+            print(f"stopped at t={live.world.time:.3f} s")
+        if stream is not None:
+            print(stream.summary())
     return 0
 
 

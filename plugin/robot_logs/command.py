@@ -32,21 +32,30 @@ def add(commands: Any) -> None:
     convert = commands.add_parser(
         "convert",
         help="write a recording in another format",
-        description="Read a recording or a robot's log, write it as .npz, .csv, .mcap or .h5; or "
-        "write what the fields of a log are taken to be (--map), to be corrected.",
+        description="Read a recording or a robot's log, write it as .npz, .csv, .mcap or .h5, or "
+        "into a folder in the layout of LeRobot; or write what the fields of a log are taken to be "
+        "(--map), to be corrected.",
     )
     convert.add_argument("recording", metavar="A", type=Path, help="recording of any known format")
     add_output(
         convert,
         "output",
         nargs="?",
-        metavar="B.npz|B.csv|B.mcap|B.h5|B.yaml",
-        help="file to write; with --map the default is A.log.yaml beside A",
+        metavar="B.npz|B.csv|B.mcap|B.h5|B.yaml|FOLDER",
+        help="file to write, or a folder for a data set of LeRobot; with --map the default is "
+        "A.log.yaml beside A",
         suffixes=_SUFFIXES,
+        or_folder=True,
         keeps=True,
     )
     convert.add_argument(
         "--map", action="store_true", help="write the mapping of a log's fields to joints"
+    )
+    convert.add_argument(
+        "--fps",
+        type=_whole_rate,
+        metavar="N",
+        help="frames per second of a data set of LeRobot (the rate of the recording)",
     )
     convert.add_argument("--overwrite", action="store_true", help="replace B if it exists")
     convert.set_defaults(run=_convert)
@@ -58,6 +67,13 @@ def add(commands: Any) -> None:
     for parser in (info, convert):
         add_hints(parser)
         add_debug(parser)
+
+
+def _whole_rate(text: str) -> int:
+    """A rate of frames: a whole number above 0."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"must be a whole number above 0, got {text}")
+    return int(text)
 
 
 def _info(options: argparse.Namespace) -> int:
@@ -122,6 +138,7 @@ def _convert(options: argparse.Namespace) -> int:
     from mjrig.recording.npz_file import write_npz
     from mjrig.recording.reading import read_recording
     from mjrig.robot_logs.exchange.h5_recording import write_h5
+    from mjrig.robot_logs.exchange.lerobot import write_lerobot
     from mjrig.robot_logs.exchange.mcap_recording import write_mcap
 
     output: Path | None = options.output
@@ -131,10 +148,15 @@ def _convert(options: argparse.Namespace) -> int:
         raise MjrigError("name the file to write, or --map for the mapping of a log")
     writers = {".npz": write_npz, ".csv": write_csv, ".mcap": write_mcap, ".h5": write_h5}
     suffix = output.suffix.lower()
-    if suffix not in writers:
+    if suffix and suffix not in writers:
         raise MjrigError(f"{output}: a recording is written as {', '.join(writers)}; --map: .yaml")
+    if suffix and options.fps is not None:
+        raise MjrigError(f"{output}: --fps is of a data set of LeRobot, which is a folder")
     recording = read_recording(options.recording, hints_of(options))
-    writers[suffix](moved(recording, output), output)
+    if suffix:
+        writers[suffix](moved(recording, output), output)
+    else:
+        write_lerobot(recording, output, options.fps)
     print(f"{output} written")
     return 0
 

@@ -84,6 +84,17 @@ def files_named(scene: SceneDescription) -> set[Path]:
     return _with_parts(_named(scene), scene.reading.sandbox)
 
 
+def watched_files(scene: SceneDescription) -> set[Path]:
+    """Every file whose change changes the world: those of `files_of`, and the networks of policies.
+
+    A policy is a YAML file of its own; what looks like a file name in it and is one, counts.
+    """
+    own = {scene.path} if scene.path is not None else set()
+    named, sandbox = files_named(scene) | own, scene.reading.sandbox
+    parts = {p for f in named if f.suffix in _SCENES for p in _mentioned(f, set(), sandbox)}
+    return named | {part for part in parts if os.path.isfile(part)}
+
+
 def _with_parts(files: Iterable[Path], sandbox: Sandbox | None) -> set[Path]:
     found: set[Path] = set()
     for file in files:

@@ -15,6 +15,7 @@ PURPOSE = {
     "docs": "the documentation site",
     "editor": "the editor, on a desktop or in a browser",
     "fast": "compiled execution",
+    "gym": "scenes as Gymnasium environments",
     "logs": "logs of real robots",
     "menagerie": "menagerie: models",
     "meshes": ".dae, .glb and .ply meshes",
@@ -22,6 +23,7 @@ PURPOSE = {
     "plot": "plots as files",
     "policy": "ONNX policies",
     "record": "HDF5 recordings",
+    "stream": "--stream: signals to Foxglove and Rerun",
     "tune": "mjrig optimise",
     "video": "videos",
 }

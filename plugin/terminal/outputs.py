@@ -28,6 +28,8 @@ class Output:
     dest: str
     suffixes: tuple[str, ...] = ()
     folder: bool = False
+    #: A name without a suffix is a folder, beside the files that end in `suffixes`.
+    or_folder: bool = False
     #: An existing file is refused unless `--overwrite` is given.
     keeps: bool = False
     #: It may be the file that is read.
@@ -41,11 +43,13 @@ class Output:
         Raises:
             MjrigError: the name, the place or an existing file does not fit.
         """
-        if self.suffixes and path.suffix.lower() not in self.suffixes:
-            raise MjrigError(f"{path}: must end in {' or '.join(self.suffixes)}")
+        is_folder = self.folder or (self.or_folder and not path.suffix)
+        if self.suffixes and path.suffix.lower() not in self.suffixes and not is_folder:
+            ends = " or ".join(self.suffixes)
+            raise MjrigError(f"{path}: must end in {ends}{', or be a folder' * self.or_folder}")
         if self.needs is not None and find_spec(self.needs[1]) is None:
             raise MissingExtraError(self.needs[0], self.needs[2])
-        if self.folder:
+        if is_folder:
             _check_folder(path)
         elif path.is_dir() or (path.parent.is_dir() and not os.access(path.parent, os.W_OK)):
             raise MjrigError(f"{path}: cannot be written")

@@ -29,6 +29,15 @@ def add_recording(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--overwrite", action="store_true", help="replace F.h5 if it exists")
 
 
+def add_stream(parser: argparse.ArgumentParser) -> None:
+    """Add `--stream`."""
+    parser.add_argument(
+        "--stream",
+        metavar="TO",
+        help="send setpoints, states and efforts live: foxglove[:PORT], rerun[:PORT], rerun:F.rrd",
+    )
+
+
 def add_debug(parser: argparse.ArgumentParser) -> None:
     """Add `--debug`, which every command has."""
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")

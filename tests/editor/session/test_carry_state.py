@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from mjrig.arrays import FloatArray
-from mjrig.editor.session.carry_state import carry
 from mjrig.editor.session.session import Session
 from mjrig.editor.session.simulation import Simulation
 from mjrig.scene_edit.scene import Scene
+from mjrig.sim.carry_state import carry
 from mjrig.sim.world import World
 from tests.editor.windows import SWINGS
 from tests.places import SCENES

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from mjrig.editor.session.file_watch import INTERVAL, FileWatch
+from mjrig.scene_edit.file_watch import INTERVAL, FileWatch
 
 
 class Looks:

@@ -10,7 +10,7 @@ from typing import Any
 from mjrig.errors import MissingExtraError, SceneError
 from mjrig.terminal.help import examples
 from mjrig.terminal.run_options import add_debug
-from mjrig.terminal.scene_options import add_trust
+from mjrig.terminal.scene_options import add_trust, port
 
 
 def add(commands: Any) -> None:
@@ -34,7 +34,7 @@ def add(commands: Any) -> None:
         help="show the editor in a browser instead of a window; no display is needed",
     )
     parser.add_argument(
-        "--port", type=int, default=0, metavar="N", help="port for --web (default: any free one)"
+        "--port", type=port, default=0, metavar="N", help="port for --web (default: any free one)"
     )
     parser.add_argument(
         "--host",

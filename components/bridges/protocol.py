@@ -4,7 +4,7 @@ docs/serving.md describes it. Nothing that a client sends raises: the reply says
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -75,6 +75,18 @@ def op_of(request: Mapping[str, Any], known: Mapping[str, Any]) -> str:
         hint = suggestion(op, known) if isinstance(op, str) else f"one of {', '.join(known)}"
         raise RequestError(f"op: {op!r} is not known; {hint}")
     return op
+
+
+def check_keys(request: Mapping[str, Any], op: str, known: Collection[str]) -> None:
+    """Refuse what nothing would be done with: a misspelt gain, say.
+
+    Raises:
+        RequestError: a key is none of `known`.
+    """
+    for key in request:
+        if key != "op" and key not in known:
+            hint = suggestion(str(key), known) if known else "it takes no others"
+            raise RequestError(f"{op}: unknown key {key!r}; {hint}")
 
 
 def whole(request: Mapping[str, Any], name: str, default: int, low: int, high: int) -> int:

@@ -12,6 +12,7 @@ from mjrig.components.bridges.protocol import (
     MOST_STEPS,
     PROTOCOL,
     RequestError,
+    check_keys,
     decoded,
     encoded,
     is_json,
@@ -30,6 +31,14 @@ if TYPE_CHECKING:
 
 _ROWS = ("position", "velocity", "feedforward")
 _GAINS = ("kp", "kv")
+_COMMAND = (*_ROWS, *_GAINS, "sequence")
+#: What a request may have beside `op`.
+_KEYS = {
+    "get": ("sensors",),
+    "set": _COMMAND,
+    "step": ("n", "sensors", *_COMMAND),
+    "reset": ("keyframe", "sensors"),
+}
 #: Steps between two looks at whether everything still listens.
 _MENDED_EVERY = 100
 
@@ -132,7 +141,9 @@ class SocketBridge(Bridge):
         as_json = is_json(message)
         try:
             request = decoded(message)
-            reply = {"ok": True, **self._ops[op_of(request, self._ops)](request)}
+            op = op_of(request, self._ops)
+            check_keys(request, op, _KEYS.get(op, ()))
+            reply = {"ok": True, **self._ops[op](request)}
             return encoded(reply, as_json)
         except MjrigError as error:
             problem = str(error)

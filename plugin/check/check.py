@@ -17,6 +17,7 @@ from mjrig.check.start import about_start, holding_efforts
 from mjrig.check.surroundings import about_surroundings, touching_always
 from mjrig.control.articulation import Articulation
 from mjrig.control.controller import ArticulationController
+from mjrig.control.effort_limits import effort_limit
 from mjrig.control.plant_component import PlantComponent
 from mjrig.model.binding import ActuatorBinding
 from mjrig.names import how_many
@@ -35,6 +36,8 @@ class ActuatorRow:
     kind: str
     gear: float
     gains: dict[str, float]
+    #: The largest effort both ways, whatever limits it: the controller or the model.
+    limit: float
     owner: str
     execution: str
     reason: str
@@ -55,6 +58,7 @@ def rows(robot: Articulation) -> list[ActuatorRow]:
                 binding.kind,
                 binding.gear,
                 gains,
+                effort_limit(binding, controller, index),
                 controller._role if driven and controller else "setpoint, directly",
                 controller.execution.name if driven and controller else "",
                 _why_direct(binding, controller),
@@ -167,11 +171,13 @@ def _executions(world: World) -> Iterator[tuple[str, str, str]]:
 
 def _row_data(row: ActuatorRow) -> dict[str, object]:
     gains = {n: v if math.isfinite(v) else str(v) for n, v in row.gains.items()}
-    return {**asdict(row), "gains": gains}
+    limit = row.limit if math.isfinite(row.limit) else str(row.limit)
+    return {**asdict(row), "gains": gains, "limit": limit}
 
 
 def _cells(row: ActuatorRow) -> tuple[str, ...]:
-    gains = [f"{row.gains[n]:g}" if n in row.gains else "" for n in ("kp", "kv", "torque_limit")]
+    gains = [f"{row.gains[n]:g}" if n in row.gains else "" for n in ("kp", "kv")]
+    gains.append(f"{row.limit:g}" if row.gains else "")
     return (
         row.actuator, row.joint, row.kind, f"{row.gear:g}", *gains, row.owner, row.execution
     )  # fmt: skip

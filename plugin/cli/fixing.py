@@ -32,8 +32,9 @@ def fix(scene: Scene, codes: Sequence[str], *, is_changed: bool) -> Iterator[str
     found = findings(World(scene))
     known = {finding.code for finding in found}
     for code in codes:
-        if known and code not in known:
-            raise PropertyError(f"no finding is of code {code!r}; {suggestion(code, known)}")
+        if code not in known:
+            hint = suggestion(code, known) if known else "there are no findings"
+            raise PropertyError(f"no finding is of code {code!r}; {hint}")
     chosen = [f for f in found if (f.code in codes if codes else f.level is not Level.NOTE)]
     before = scene.to_text()
     for finding in chosen:

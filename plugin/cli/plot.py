@@ -36,7 +36,7 @@ def plot_samples(logs: dict[str, SampleLog], path: Path) -> None:
 
 def _draw(axes: Any, name: str, log: SampleLog) -> None:
     time, target = log.time, log.values("target")
-    position, effort = log.values("position"), log.values("effort")
+    position, effort = log.values("position"), log.values("applied_effort")
     # The joints that move most are the most informative.
     busiest = np.argsort(-np.ptp(position, axis=0), kind="stable")[:MOST]
     for k, i in enumerate(sorted(busiest)):
@@ -45,7 +45,7 @@ def _draw(axes: Any, name: str, log: SampleLog) -> None:
         axes[1].plot(time, effort[:, i], color=f"C{k}", label=log.names[i])
     axes[0].set_title(f"{name}: position (dotted: target)")
     axes[0].set_ylabel("rad or m")
-    axes[1].set_title(f"{name}: effort")
+    axes[1].set_title(f"{name}: applied effort")
     axes[1].set_ylabel("N·m or N")
     for axis in axes:
         axis.set_xlabel("time [s]")

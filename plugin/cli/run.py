@@ -107,7 +107,8 @@ def _about(robot: Articulation, log: SampleLog, start: FloatArray | None) -> lis
             f"  tracking error rms {np.sqrt(np.mean(error**2)):.4f}, "
             f"worst {log.names[worst]} {error[worst]:.4f}"
         )
-        cut = np.abs(log.values("raw_effort")) > np.abs(log.values("effort")) + 1e-9
+        # Clamps of the controllers and limits of the model alike.
+        cut = np.abs(log.values("raw_effort") - log.values("applied_effort")) > 1e-6
         share = 100.0 * cut.mean(axis=0)
         worst = int(share.argmax())
         lines.append(

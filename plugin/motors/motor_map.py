@@ -12,7 +12,7 @@ from mjrig.properties.has_properties import HasProperties
 from mjrig.properties.per_actuator import DEFAULT
 
 #: `mx-106:m6`: a motor, and which of its fits.
-_WITH_LAW = re.compile(r"(.*):\s*([mM][1-6])\s*", re.DOTALL)
+_WITH_LAW = re.compile(r"(.*):\s*([mM][0-9]+)\s*", re.DOTALL)
 _SUFFIXES = (".yaml", ".yml")
 
 

@@ -8,8 +8,9 @@ from pathlib import Path
 import mujoco
 import numpy as np
 
-from mjrig.errors import BindingError
+from mjrig.errors import BindingError, SceneError
 from mjrig.names import how_many, listed, literal
+from mjrig.scene.model_scene import holds_model
 from mjrig.scene_edit.references import KEYFRAME, kept_names
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim.stance import HOME, stance
@@ -100,6 +101,10 @@ def first_scene(model: Path, folder: Path) -> FirstScene:
     Raises:
         MjrigError: the model cannot be read or built.
     """
+    if not model.is_file():
+        raise SceneError(f"{model}: there is no such file")
+    if not holds_model(model):
+        raise SceneError(f"{model}: is no model; mjrig new takes MJCF, URDF or MJB")
     alone = Scene.load(model)
     actor = alone.actors[0]
     if HOME in kept_names(actor)[KEYFRAME]:
@@ -200,7 +205,7 @@ class _Text:
         yield "      - type: PDController"
         yield "        # torque_limit: 30  # in N·m; limits of the model hold as well"
         if law is not None:
-            yield f"        # {law.hertz:g} Hz, critically damped, by the inertia each joint moves."
+            yield f"        # By mjrig new: {law.hertz:g} Hz, critically damped."
             yield f"        kp:\n{format_block(law.kp, 10)}"
             yield f"        kv:\n{format_block(law.kv, 10)}"
 

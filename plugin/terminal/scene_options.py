@@ -7,6 +7,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+LAST_PORT = 65_535
+
 
 def add_scene(parser: argparse.ArgumentParser) -> None:
     """Add the positional argument SCENE."""
@@ -50,10 +52,20 @@ def add_trust(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def port(text: str) -> int:
+    """A port number; 0: any that is free."""
+    if not text.isascii() or not text.isdigit() or int(text) > LAST_PORT:
+        raise argparse.ArgumentTypeError(f"must be from 0 to {LAST_PORT}, got {text}")
+    return int(text)
+
+
 def assignment(text: str) -> str:
     """Check that an option is written PATH=VALUE."""
-    if "=" not in text:
+    path, equals, value = text.partition("=")
+    if not equals:
         raise argparse.ArgumentTypeError("write PATH=VALUE, as in dog.PDController.kp=40")
+    if not value.strip():
+        raise argparse.ArgumentTypeError(f"{path}= has no value; {path}=null is the default")
     return text
 
 

@@ -28,6 +28,8 @@ LOWEST = 0.01
 BESIDE_MODES = np.geomspace(0.05, 50.0, 25)
 #: Joint displacement for the derivative of gravity [rad or m].
 NUDGE = 1e-5
+#: Share of its rate up to which a mode has not moved.
+UNMOVED = 1e-3
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,8 @@ class Margins:
             over all crossovers, not only the one of the phase margin; None: none does.
         gain_margin: the factor on the loop's gains that makes it unstable; None: none does, as
             where the integrator or the law solves for the end of the step.
-        stable: False: the closed loop grows already, and there are no margins.
+        stable: False: the closed loop grows already in a mode that the drive has a part in, and
+            there are no margins.
     """
 
     phase_margin: float | None = None
@@ -124,9 +127,11 @@ class LinearGroup:
 
     def margins(self, drive: int) -> Margins:
         """The margins of one drive."""
-        if np.abs(self._modes).max() > 1.0 + ROUNDING:
+        opened = self._modes_without(drive)
+        growing = self._modes[np.abs(self._modes) > 1.0 + ROUNDING]
+        if any(_moves(mode, opened) for mode in growing):
             return Margins(stable=False)
-        modes = np.concatenate([self._modes, self._modes_without(drive)])
+        modes = np.concatenate([self._modes, opened])
         frequency = _around(modes, self.tick)
         found = margins_of(frequency, self.open_loop(drive, frequency))
         return found if self._is_explicit(drive) else replace(found, gain_margin=None)
@@ -142,6 +147,11 @@ class LinearGroup:
         carrier = self.group.drives[drive].carrier
         inside = carrier is Carrier.ENGINE and self._plant.integrator != "Euler"
         return carrier is not Carrier.SOLVED and not inside
+
+
+def _moves(mode: complex, opened: ComplexArray) -> bool:
+    """Whether a mode is another one with a drive cut; else the drive has no part in it."""
+    return bool(np.abs(opened - mode).min() > UNMOVED * abs(mode - 1.0))
 
 
 def _delay(drive: Drive, tick: float) -> int:

@@ -468,3 +468,57 @@ def test_an_error_in_a_model_names_its_file(
     (tmp_path / "s.yaml").write_text("mjrig: 1\nactors: [{name: a, model: bad.xml}]\n")
     assert main(["check", str(tmp_path / "s.yaml")]) == 1
     assert "s.yaml:2:27: actors[0].model: a.model: 'bad.xml': XML" in capsys.readouterr().err
+
+
+WEAK = """<mujoco><option timestep="0.002"/><worldbody><body><joint name="j" axis="0 1 0"
+ {joint}/><geom type="capsule" size=".03" fromto="0 0 0 .5 0 0"/></body></worldbody>
+<actuator><motor joint="j" name="m" {motor}/></actuator></mujoco>"""
+
+
+@pytest.mark.parametrize(
+    "joint, motor",
+    [
+        ('actuatorfrcrange="-1 1"', ""),
+        ("", 'forcerange="-1 1"'),
+        ("", 'ctrlrange="-1 1"'),
+        ("", 'ctrlrange="-.5 .5" gear="2"'),
+    ],
+)
+@pytest.mark.parametrize("execution", ["auto", "python"])
+def test_limits_of_the_model_count_as_those_of_the_controller(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], joint: str, motor: str, execution: str
+) -> None:
+    (tmp_path / "weak.xml").write_text(WEAK.format(joint=joint, motor=motor))
+    scene = tmp_path / "weak.yaml"
+    scene.write_text(
+        "mjrig: 1\nactors:\n  - name: w\n    model: weak.xml\n    components:\n"
+        "      - {type: PDController, kp: 100, kv: 1}\n"
+    )
+    shown = []
+    for limit in ("200", "1"):
+        options = ["--set", f"w.PDController.torque_limit={limit}", "--execution", execution]
+        assert main(["run", str(scene), "--duration", "1", *options]) == 0
+        line = next(x for x in capsys.readouterr().out.splitlines() if "at its limit" in x)
+        shown.append(line)
+    assert shown[0] == shown[1]
+    assert "0.0 %" not in shown[0]
+    assert main(["check", str(scene), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["actors"][0]["actuators"][0]["limit"] == 1.0
+
+
+@pytest.mark.parametrize(
+    "arguments, problem",
+    [
+        (["edit", "--web", "--port", "99999"], "must be from 0 to 65535, got 99999"),
+        (["edit", "--web", "--port=-1"], "must be from 0 to 65535, got -1"),
+        (["run", "x.yaml", "--set", "a.PDController.kp="], "has no value; a.PDController.kp=null"),
+    ],
+)
+def test_options_without_sense_are_wrong_usage(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], problem: str
+) -> None:
+    pytest.importorskip("imgui_bundle")
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+    assert caught.value.code == 2
+    assert problem in capsys.readouterr().err

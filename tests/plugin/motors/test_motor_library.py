@@ -98,6 +98,7 @@ def test_spelling_does_not_matter(spelled: str, name: str) -> None:
     [
         ("mx-107", "there is no motor 'mx-107'; did you mean 'mx-10?6'|'mx-106'"),
         ("sts3251", "did you mean 'sts3215'"),
+        ("mx-106:m9", "the motor 'mx-106' has no fit 'm9'; it has m1, m4, m6"),
         ("flux capacitor", "there is no motor 'flux capacitor'; available: anydrive-3"),
         ("sts3215:m6", "the motor 'sts3215' has no fit 'm6'; it has m1"),
         ("go2hv:m1", "the motor 'go2hv' has no fit 'm1'; it has none"),

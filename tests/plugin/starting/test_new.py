@@ -150,3 +150,10 @@ def test_what_is_no_model_is_refused_and_nothing_written(tmp_path: Path) -> None
     assert main(["new", str(wrong), "-o", str(tmp_path / "x.yaml")]) == 1
     assert main(["new", str(tmp_path / "none.xml"), "-o", str(tmp_path / "x.yaml")]) == 1
     assert not (tmp_path / "x.yaml").exists()
+
+
+@pytest.mark.parametrize("text", ["hello", "", "mjrig: 1\nactors: []\n", "# A page\n"])
+def test_a_file_that_is_no_model_is_called_so(tmp_path: Path, text: str) -> None:
+    wrong = written(tmp_path, text)
+    with pytest.raises(MjrigError, match=r"bot\.xml: is no model; mjrig new takes MJCF"):
+        first_scene(wrong, tmp_path)

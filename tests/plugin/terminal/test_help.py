@@ -37,9 +37,9 @@ def test_all_commands_are_walked() -> None:
 
 
 @pytest.mark.parametrize("name", PARSERS)
-def test_a_help_page_ends_with_two_examples_of_its_command(name: str) -> None:
+def test_a_help_page_ends_with_examples_of_its_command(name: str) -> None:
     lines = example_lines(PARSERS[name])
-    assert len(lines) == 2
+    assert len(lines) >= 2
     for line in lines:
         assert line.startswith(name)
         words = shlex.split(line.partition(" > ")[0])

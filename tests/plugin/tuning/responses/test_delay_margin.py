@@ -8,9 +8,12 @@ import mujoco
 import numpy as np
 import pytest
 
+from mjrig.gains.response import Kind, Signal
 from mjrig.sim.world import World
 from mjrig.tuning.responses.frequency_linear import LinearResponse, Margins
+from mjrig.tuning.responses.respond import respond
 from tests.campaign import Tally
+from tests.places import SCENES
 from tests.plugin.tuning.scenes import scene
 
 #: Longer delays are not tried [steps].
@@ -139,3 +142,12 @@ def test_a_simulation_with_dead_time_agrees(
 def test_an_unstable_loop_has_no_margins(tmp_path: Path) -> None:
     (found,) = margins(tmp_path, chain(1, 0.0, 0.001), [50.0], [500.0])
     assert found == Margins(stable=False)
+
+
+def test_a_slow_mode_of_other_joints_does_not_take_the_margins() -> None:
+    """The gripper's fingers, held together by a constraint, creep apart in the linear map."""
+    found = respond(SCENES / "arm.yaml", joint="elbow", signal=Signal(Kind.CHIRP, duration=1.0))
+    margins = found[0].margins
+    assert margins is not None and margins.stable
+    assert margins.phase_margin is not None and margins.phase_margin > 45.0
+    assert margins.delay_margin is not None and margins.delay_margin > 0.002

@@ -22,7 +22,7 @@ _WORDS: tuple[tuple[str, str], ...] = (
     (r"; --partial leaves it out", ""),
     (r"; choose one with robot=…", "; drop it on one of them"),
     (r"--evidence efforts", "Evidence: efforts"),
-    (r"--(robot|joints|scale|default|height|keyframe|rate)\b", r"the field \1"),
+    (r"--(robot|joints|scale|default|height|keyframe|rate|order|actuators)\b", r"the field \1"),
     (r"--hint (\w*)(?:=\S*)?", r"the field \1 of the Replay panel"),
 )
 

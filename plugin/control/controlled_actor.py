@@ -168,19 +168,17 @@ class ControlledActor(ActorInWorld):
         component.attach(self)
 
     def _check_overlap(self, newcomer: ArticulationController) -> None:
-        others = [c for c in self.controllers if c is not newcomer]
-        if not others:
+        if not (others := [c for c in self.controllers if c is not newcomer]):
             return
         claimed = {b.actuator_id for b in newcomer.select(self._described, self.label)}
         claimants = [*self._components, newcomer]
         for other in others:
-            for binding in other.bindings:
-                if binding.actuator_id in claimed:
-                    raise BindingError(
-                        f"{self.name}: actuator {binding.actuator!r} is claimed by "
-                        f"{claim(claimants, other)} and {claim(claimants, newcomer)}; "
-                        "make the patterns disjoint"
-                    )
+            for binding in (b for b in other.bindings if b.actuator_id in claimed):
+                both = f"{claim(claimants, other)} and {claim(claimants, newcomer)}"
+                raise BindingError(
+                    f"{self.name}: actuator {binding.actuator!r} is claimed by {both}; "
+                    "make the patterns disjoint"
+                )
 
     def _child_changed(self, child: HasProperties) -> None:
         """A component's properties changed: plan again if that changes the calls."""
@@ -342,9 +340,8 @@ class ControlledActor(ActorInWorld):
         if now == self._guard.ctrl:
             return
         self._guard.check_ctrl(now)
-        plan = self._plan
-        if plan.native and not plan.is_active:  # it was written to from outside
-            for write in (*plan.native, *plan.direct):
+        if self._plan.native and not self._plan.is_active:  # it was written to from outside
+            for write in (*self._plan.native, *self._plan.direct):
                 write()
             self._guard.keep_ctrl()
 

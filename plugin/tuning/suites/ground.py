@@ -15,7 +15,7 @@ BELOW = 1e-4
 _PLANE = int(mujoco.mjtGeom.mjGEOM_PLANE)
 
 
-class Ground:
+class GroundContacts:
     """What a robot with a free base stands on: all that does not move.
 
     Args:

@@ -17,7 +17,7 @@ from mjrig.tuning.objectives.objective_run import SUNK, UPRIGHT
 from mjrig.tuning.objectives.variation import Randomisation
 from mjrig.tuning.suites.command_draws import schedule, velocity_columns
 from mjrig.tuning.suites.episode_metrics import METRICS, EpisodeLog, episode_metrics
-from mjrig.tuning.suites.ground import Ground
+from mjrig.tuning.suites.ground import GroundContacts
 from mjrig.tuning.suites.suite import BenchTask
 
 
@@ -105,7 +105,7 @@ class _Episode:
         self._forces, self._speeds = (np.zeros((self._every, outputs)) for _ in range(2))
         self._filled = 0
         self._own = [b.output_address for b in host.robot.actuators]
-        self._ground = Ground(host, task.terminate) if host.base is not None else None
+        self._ground = GroundContacts(host, task.terminate) if host.base is not None else None
         self._lowest = SUNK * self._ground.height() if self._ground is not None else 0.0
 
     def run(self) -> EpisodeLog:

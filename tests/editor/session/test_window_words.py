@@ -14,7 +14,7 @@ _API = re.compile(r"[a-z_]+\([^ ]*\)|[a-z]=(True|False)|[a-z]=…|--[a-z]")
 #: Modules whose errors a command alone shows: it parses options, writes its results, or serves.
 _COMMANDS = re.compile(
     r"command\.py|_options\.py|/terminal/|/cli/|load_context|sweeps/(results|study)"
-    r"|fit_report|npz_|/web/"
+    r"|fit_report|npz_|/web/|tuning/suites/|/streams/|exchange/lerobot"
 )
 
 

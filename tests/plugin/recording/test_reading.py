@@ -138,7 +138,8 @@ def test_convert_writes_what_the_name_says(
     assert main(["convert", str(npz), str(tmp_path / "a.txt")]) == 1
     assert capsys.readouterr().err == (
         f"mjrig: {table}: exists already; --overwrite replaces it\n"
-        f"mjrig: {tmp_path / 'a.txt'}: must end in .npz or .csv or .mcap or .h5 or .yaml or .yml\n"
+        f"mjrig: {tmp_path / 'a.txt'}: must end in .npz or .csv or .mcap or .h5 or .yaml or .yml"
+        ", or be a folder\n"
     )
 
 

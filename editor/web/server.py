@@ -1,6 +1,7 @@
 """Server: a thread that serves the page and its live connections; the window never waits for it."""
 
 import asyncio
+import errno
 import json
 import socket
 import threading
@@ -92,7 +93,8 @@ class Server:
         except OSError as error:
             place = f"{self.settings.host}:{self.settings.port}"
             reason = error.strerror or error
-            raise SceneError(f"{place}: cannot listen there: {reason}; --port takes another") from (
+            way = "--port" if error.errno == errno.EADDRINUSE else "--host"
+            raise SceneError(f"{place}: cannot listen there: {reason}; {way} takes another") from (
                 error
             )
 

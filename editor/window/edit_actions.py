@@ -26,6 +26,7 @@ class EditActions:
         names: list[str | None] = []
         if self.state.attempt(lambda: names.append(run())):
             name = names[0]
+            self.state.problems.clear()  # what was refused before is no longer what is looked at
             self.state.console.say(
                 f"{done}: {name}" if name else tr("nothing left to be {done}", done=done)
             )

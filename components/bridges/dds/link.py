@@ -32,6 +32,8 @@ STARTING = 20.0
 RESTARTS, STABLE = 5, 10.0
 #: Time that the process has to end by itself [s].
 ENDING = 2.0
+#: The same for one that has closed its end already; the world waits for it.
+GOING = 0.05
 #: Most texts that wait to be read; a client that floods the bridge loses the rest.
 _WAITING = 1000
 
@@ -130,10 +132,11 @@ class DdsLink:
     def _restarted(self) -> bytes:
         """The process has ended: start it again, unless it does so over and over."""
         self._drop()
-        code = self._process.poll()
+        code = self._reaped(GOING)
         ran = time.monotonic() - self._began
         self._failures = 1 if ran > STABLE else self._failures + 1
-        what = f"the DDS process ended ({'killed' if code is None else f'exit code {code}'})"
+        how = "killed" if code is None or code < 0 else f"exit code {code}"
+        what = f"the DDS process ended ({how})"
         if self._failures > RESTARTS:
             return NOTE + f"{what} {self._failures} times; it is not started again".encode()
         self._start()
@@ -151,12 +154,17 @@ class DdsLink:
         """End the process; closing twice is fine."""
         self._drop()
         self._exchange.release_file()
+        self._reaped(ENDING)
+
+    def _reaped(self, patience: float) -> int | None:
+        """The exit code of the process, which is killed if it takes longer; None: it still runs."""
         try:
-            self._process.wait(ENDING)
+            return self._process.wait(patience)
         except subprocess.TimeoutExpired:
             self._process.kill()
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(ENDING)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(ENDING)
+        return self._process.returncode
 
 
 class LocalLink:

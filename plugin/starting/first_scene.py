@@ -8,6 +8,8 @@ from pathlib import Path
 import mujoco
 import numpy as np
 
+from mjrig.check.feedback_loops import SERVOS
+from mjrig.control.base import base_position
 from mjrig.errors import BindingError, SceneError
 from mjrig.names import how_many, listed, literal
 from mjrig.scene.model_scene import holds_model
@@ -28,7 +30,7 @@ SAG = 0.1
 #: A base that ends below this share of its start height has fallen.
 FALLEN = 0.6
 _MOVING = (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))
-_SERVOS = ("position", "velocity", "pid", "orientation")
+_SERVOS = (*SERVOS, "orientation")
 
 
 @dataclass(frozen=True)
@@ -278,22 +280,9 @@ def watch(world: World, actor: str) -> HeldPose:
     """Let a robot hold its start pose for a while."""
     robot = world[actor]
     places = [b.qpos_address for b in robot.bindings if b.on_joint]
-    base = _free_base(world, actor)
-    start, height = world.data.qpos[places].copy(), _height(world, base)
+    start, base = world.data.qpos[places].copy(), base_position(robot)
     world.step(max(1, round(WATCHED / world.model.opt.timestep)))
-    moved = np.abs(world.data.qpos[places] - start)
-    sag = float(moved.max(initial=0.0))
-    fell = base is not None and not _height(world, base) > FALLEN * height
+    sag = float(np.abs(world.data.qpos[places] - start).max(initial=0.0))
+    end = base_position(robot)
+    fell = base is not None and end is not None and not end[2] > FALLEN * base[2]
     return HeldPose(sag, fell or not np.isfinite(world.data.qpos).all())
-
-
-def _free_base(world: World, actor: str) -> int | None:
-    model, free = world.model, int(mujoco.mjtJoint.mjJNT_FREE)
-    for joint in world[actor].model_map.joint_ids:
-        if int(model.jnt_type[joint]) == free:
-            return int(model.jnt_bodyid[joint])
-    return None
-
-
-def _height(world: World, body: int | None) -> float:
-    return 0.0 if body is None else float(world.data.xpos[body, 2])

@@ -77,11 +77,12 @@ def test_joints_without_actuators_get_motors(tmp_path: Path) -> None:
     assert [b.joint for b in robot.bindings] == ["swing"]
 
 
-def test_servos_keep_their_own_law(tmp_path: Path) -> None:
-    model = written(
-        tmp_path,
-        mjcf(f'<joint name="j"/>{BOX}', '<actuator><position joint="j" kp="9"/></actuator>'),
-    )
+@pytest.mark.parametrize("rest", ["", 'actrange="-1 1"'], ids=["position", "intvelocity"])
+def test_servos_keep_their_own_law(tmp_path: Path, rest: str) -> None:
+    kind = "intvelocity" if rest else "position"
+    servo = f'<actuator><{kind} joint="j" kp="9" {rest}/></actuator>'
+    model = written(tmp_path, mjcf(f'<joint name="j"/>{BOX}', servo))
+    assert "own law" in first_scene(model, tmp_path).notes[0]
     scene = finished(model, tmp_path / "s.yaml")
     assert not scene.actors[0].components
     world = World(scene)

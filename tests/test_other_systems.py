@@ -50,9 +50,10 @@ print("\\n".join(failed))
 """
 #: Packages that look at the system when they are imported: they come first, as it is.
 _THEIRS = ("asyncio", "multiprocessing", "platform", "tempfile", "shutil", "zipfile", "numpy",
-           "mujoco", "yaml", "imgui_bundle", "glfw", "OpenGL.GL", "h5py", "onnxruntime", "numba", "optuna", "zmq",
-           "cyclonedds", "matplotlib.pyplot", "scipy.optimize", "mcap", "rosbags", "pyarrow",
-           "websockets", "msgpack", "gymnasium", "distributed", "imageio_ffmpeg")  # fmt: skip
+           "mujoco", "yaml", "imgui_bundle", "glfw", "OpenGL.GL", "h5py", "onnxruntime",
+           "numba", "optuna", "zmq", "cyclonedds", "matplotlib.pyplot", "scipy.optimize",
+           "mcap", "rosbags", "pyarrow", "websockets", "msgpack", "gymnasium", "distributed",
+           "imageio_ffmpeg")  # fmt: skip
 
 
 @pytest.mark.slow

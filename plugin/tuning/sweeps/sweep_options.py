@@ -81,8 +81,9 @@ def _add_random(group: Any) -> None:
         "--randomise",
         default="",
         metavar="WHAT",
-        help="sampled per seed: mass=0.9:1.1,friction=0.5:1.2,armature=…,damping=…,strength=…,"
-        "payload=0:0.2,noise=0.002,bias=0.01,latency=0:0.02,kick=0.5,push=0.5,start=0.05",
+        help="quantities drawn per seed, separated by commas: mass=0.9:1.1, friction=0.5:1.2, "
+        "armature=…, damping=…, strength=…, payload=0:0.2, noise=0.002, bias=0.01, "
+        "latency=0:0.02, kick=0.5, push=0.5, start=0.05",
     )
     group.add_argument(
         "--seeds", type=int, default=1, metavar="K", help="random seeds per point (1)"

@@ -6,7 +6,7 @@ control is what the pid makes of its inputs:
     f = clip(u + (b0 − kp·length − kv·velocity), forcerange),   u = kp·q* + kv·v* + feedforward
 
 One actuator becomes one actuator: limits stay in its forcerange, gears and delays where they were,
-and nothing needs to be compiled again. In MuJoCo it has the bits of the pid, under every integrator.
+and nothing is compiled again. In MuJoCo it has the bits of the pid, under every integrator.
 """
 
 from copy import copy
@@ -67,7 +67,10 @@ def turns_without_end(model: Any, actuator: int) -> bool:
     """Whether a pid takes its position error to the nearest turn: an affine form would not."""
     if not int(model.actuator_ctrlspec[actuator]) & POS:
         return False
-    kind, (target, reference) = int(model.actuator_trntype[actuator]), model.actuator_trnid[actuator]
+    kind, (target, reference) = (
+        int(model.actuator_trntype[actuator]),
+        model.actuator_trnid[actuator],
+    )
     if kind == int(mujoco.mjtTrn.mjTRN_SITE):
         gear = model.actuator_gear[int(model.actuator_outadr[actuator])]
         return int(reference) >= 0 and not np.any(gear[:3])

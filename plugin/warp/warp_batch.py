@@ -38,7 +38,8 @@ class WarpBatch(Batch):
 
     As a `Batch`, but in single precision. `data` has the state of the worlds, `actuator_length`
     and `actuator_force`; ask for a field again after a step, and `expand` one again to write it
-    again. Gains of servos with a delay can change after a reset only. A world that diverges starts over, and `diverged` marks it.
+    again. Gains of servos with a delay can change after a reset only. A world that diverges starts
+    over, and `diverged` marks it.
 
     Args:
         scene: as of `Batch`.
@@ -72,9 +73,7 @@ class WarpBatch(Batch):
         has_delay = np.asarray(self.model.actuator_history)[self._servos.ids, 0] > 0
         self._delayed = self._servos.ids[has_delay]
         self._folded_with: FloatArray = np.zeros((count, len(self._delayed), 2))
-        self._computed = {
-            name: np.zeros((count, int(self.model.nactuator))) for name in _OUTPUTS
-        }
+        self._computed = {name: np.zeros((count, int(self.model.nactuator))) for name in _OUTPUTS}
         self.diverged: npt.NDArray[np.bool_] = np.zeros(count, np.bool_)
         for name in _ALWAYS:
             self.expand(name)
@@ -141,7 +140,7 @@ class WarpBatch(Batch):
             self._pull(field)
         for field, values in self._computed.items():
             values[:] = device.pull(field)
-        self._start_over()
+        self._start_over(device.pull("qacc"))
 
     def _refuse_new_gains(self, bias: FloatArray) -> None:
         """Delayed commands are folded with the gains of their time.
@@ -231,9 +230,9 @@ class WarpBatch(Batch):
         mirror[:] = found
         self._sent[field] = found.astype(FLOAT)
 
-    def _start_over(self) -> None:
+    def _start_over(self, acceleration: FloatArray) -> None:
         """Put worlds that diverged back to a state that can be computed with, as MuJoCo does."""
-        states = np.hstack([self.qpos, self.qvel])
+        states = np.hstack([self.qpos, self.qvel, acceleration])
         with np.errstate(invalid="ignore"):
             bad = ~(np.abs(states) < _LARGEST).all(axis=1)
         if not bad.any():
@@ -243,4 +242,3 @@ class WarpBatch(Batch):
             values = self.data(field)
             if values.size:
                 values[bad] = np.asarray(getattr(self._world.data, field))
-

@@ -42,8 +42,7 @@ def add(commands: Any) -> None:
     space.add_argument(
         "--seed", type=int, default=0, metavar="S", help="random seed for the samples (0)"
     )
-    add_options(parser)
-    parser.add_argument(
+    add_options(parser).add_argument(
         "--engine",
         default="mujoco",
         choices=("mujoco", "warp"),

@@ -112,7 +112,9 @@ def _world(scene: Scene, execution: str, engine: Engine) -> World:
     try:
         return World(scene, execution)
     except ExecutionError as error:
-        raise ExecutionError(_refusal(str(error))) if engine is Engine.WARP else error from error
+        if engine is Engine.MUJOCO:
+            raise
+        raise ExecutionError(_refusal(str(error))) from error
 
 
 def _try_on_warp(rig: Rig) -> None:

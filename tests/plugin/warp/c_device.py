@@ -5,7 +5,7 @@ Everything around the device can so be compared with MuJoCo bit by bit, and with
 
 from collections.abc import Mapping
 from copy import copy
-from typing import Any
+from typing import Any, ClassVar
 
 import mujoco
 import mujoco.batch
@@ -25,8 +25,8 @@ class CDevice:
     `too_small` is the least room that does not suffice.
     """
 
-    made: list["CDevice"] = []
-    too_small = 0
+    made: ClassVar[list["CDevice"]] = []
+    too_small: ClassVar[int] = 0
 
     def __init__(
         self, model: Any, start: Any, count: int, rows: Mapping[str, Any], room: int

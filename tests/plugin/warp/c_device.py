@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from mjrig.tuning.sweeps import batched, sweep, sweep_plan
-from mjrig.warp import warp_batch
+from mjrig.warp import device, warp_batch
 
 #: Some of the fields that are the same in all worlds of MuJoCo Warp.
 COMMON = {"actuator_forcelimited", "actuator_actlimited", "jnt_limited", "geom_type"}
@@ -73,6 +73,7 @@ def on_c(monkeypatch: pytest.MonkeyPatch) -> type[CDevice]:
     monkeypatch.setattr(warp_batch, "batchable", lambda: fields - COMMON)
     for module in (warp_batch, batched):
         monkeypatch.setattr(module, "FLOAT", np.float64)
-    monkeypatch.setattr(sweep, "description", lambda: {"versions": "none", "device": "cpu"})
+    for module in (device, sweep):
+        monkeypatch.setattr(module, "description", lambda: {"versions": "none", "device": "cpu"})
     monkeypatch.setattr(sweep, "most_worlds", lambda: 3)
     return CDevice

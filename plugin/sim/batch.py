@@ -54,7 +54,7 @@ class Batch:
         self._batch = mujoco.batch.Batch(self._world.model, count, threads)
         self.count = count
         self._robots = {
-            name: BatchRobot(self._batch, count, robot)
+            name: BatchRobot(self, count, robot)
             for name, robot in self._world.articulations.items()
         }
         self._ctrl = self._batch.bind("ctrl")
@@ -156,7 +156,7 @@ class Batch:
         for robot in self._robots.values():
             robot.write(self._ctrl)
         if self._fill.any():
-            self._fill_histories()
+            self._fill_histories(self._ctrl)
         self._batch.step(nstep=n)
 
     def set_const(self) -> None:
@@ -203,7 +203,7 @@ class Batch:
             robot.setpoints[:, where] = world[name].setpoints.values[:, None, :]
             robot.forget()
 
-    def _fill_histories(self) -> None:
+    def _fill_histories(self, ctrl: FloatArray) -> None:
         """Fill the delay histories: until a delayed command arrives, the first one acts."""
         lowered = [c.lowered for r in self._world.articulations.values() for c in r.controllers]
         delayed = [low for low in lowered if low is not None and low.has_delay]
@@ -212,7 +212,7 @@ class Batch:
             history, time = self._batch.bind("history"), self._batch.bind("time")
             for world in np.flatnonzero(self._fill):
                 scratch.time = float(np.ravel(time[world])[0])
-                scratch.ctrl[:] = self._ctrl[world]
+                scratch.ctrl[:] = ctrl[world]
                 scratch.history[:] = history[world]
                 for low in delayed:
                     low.prefill(scratch)

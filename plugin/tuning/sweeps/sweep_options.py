@@ -21,15 +21,17 @@ if TYPE_CHECKING:
 SHOWN = 5
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Scene, test, randomisation, workers and output files."""
+def add_options(parser: argparse.ArgumentParser) -> Any:
+    """Scene, test, randomisation, workers and output files; returns the group of the workers."""
     add_scene(parser)
     add_debug(parser)
     _add_test(parser.add_argument_group("the test (one of --run, --signal, --replay)"))
     _add_random(parser.add_argument_group("randomisation"))
-    add_work(parser.add_argument_group("parallel execution"))
+    work = parser.add_argument_group("parallel execution")
+    add_work(work)
     _add_results(parser.add_argument_group("results"))
     add_scene_options(parser)
+    return work
 
 
 def _add_test(group: Any) -> None:

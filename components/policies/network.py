@@ -103,6 +103,9 @@ class OnnxNetwork(PolicyNetwork):
         self._names = [self._output, *self._carried.values()]
         self._state = {name: self._zeros(name) for name in self._carried}
         self._tick = self._zeros(self._time) if self._time else None
+        #: The inputs made of an observation, which is the same array in every tick.
+        self._ready: dict[str, npt.NDArray[Any]] = {}
+        self._ready_for: Float32 | None = None
 
     def _named(self, name: str, key: str, there: list[str]) -> str:
         if name and name not in there:
@@ -166,19 +169,27 @@ class OnnxNetwork(PolicyNetwork):
     def feed(self, places: Mapping[str, Indices]) -> None:
         self._places = places
 
-    def _feeds(self, observation: Float32, tick: int) -> dict[str, npt.NDArray[Any]]:
-        if not self._places:
-            feeds = {self._input: self._shaped(self._input, observation)}
-        else:
-            named = np.concatenate(list(self._places.values()))
-            rest = np.delete(observation, named)
-            feeds = {n: self._shaped(n, observation[at]) for n, at in self._places.items()}
-            feeds |= {self._input: self._shaped(self._input, rest)} if rest.size else {}
-        feeds |= self._state
+    def _feeds(self, observation: Float32, tick: Any) -> dict[str, npt.NDArray[Any]]:
+        if observation is not self._ready_for:
+            self._ready, self._ready_for = self._made_of(observation), observation
+            if any(not np.may_share_memory(a, observation) for a in self._ready.values()):
+                self._ready_for = None  # copies, which have to be made again
+        feeds = self._ready
+        if self._state:
+            feeds.update(self._state)
         if self._tick is not None:
             self._tick[...] = tick
             feeds[self._time] = self._tick
         return feeds
+
+    def _made_of(self, observation: Float32) -> dict[str, npt.NDArray[Any]]:
+        """The inputs that an observation feeds."""
+        if not self._places:
+            return {self._input: self._shaped(self._input, observation)}
+        named = np.concatenate(list(self._places.values()))
+        rest = np.delete(observation, named, axis=-1)
+        feeds = {n: self._shaped(n, observation[..., at]) for n, at in self._places.items()}
+        return feeds | ({self._input: self._shaped(self._input, rest)} if rest.size else {})
 
     def _shaped(self, name: str, values: Float32) -> npt.NDArray[Any]:
         """Values as an input takes them."""
@@ -195,7 +206,7 @@ class OnnxNetwork(PolicyNetwork):
     def run(self, observation: Float32, tick: int) -> Float32:
         found = self._call(self._names, self._feeds(observation, tick))
         action = np.asarray(found[0], dtype=np.float32).reshape(-1)
-        if np.isfinite(action).all():
+        if self._carried and np.isfinite(action).all():
             self._state = dict(zip(self._carried, found[1:], strict=True))
         return action
 

@@ -55,6 +55,10 @@ class OnnxFile:
         """A PropertyError that names the file."""
         return PropertyError(f"{self.path.name}: {problem}")
 
+    def output_type(self, name: str) -> str:
+        """The type of an output, as onnxruntime writes it: `tensor(float)`."""
+        return next((o.type for o in self.session.get_outputs() if o.name == name), "")
+
     def shape(self, name: str) -> list[Any]:
         """The declared shape of an input or output; unknown sizes are texts or None.
 

@@ -1,6 +1,7 @@
 """PolicyLoop: the control loop of a policy in one world: ticks, observations, targets."""
 
 from collections import deque
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ class PolicyLoop(LoopParts):
         self._network = load_network(said)
         self._network.feed(self._observer.inputs)
         check_sizes(self._network, self._observer.parts, len(said.joints))
+        self._answer = self._network.prepared(self.observation, self.action)
         self._start = said.start
         self._gains = StandGains(said.start or StartPhase(), robot, self.bindings)
         self.ticks = 0
@@ -109,10 +111,13 @@ class PolicyLoop(LoopParts):
             clip, network = self._clip, self._network
             view.motion.take((clip.frame if clip is not None else network.reference)(self.ticks))
         with np.errstate(over="ignore"):  # overflow of float32: the result is checked below
-            self.action[:] = self._network.run(self._observer.look(), self.ticks)
+            self._observer.look()
+            self._answer(self.ticks)
         self.ticks += 1
-        if np.isfinite(self.action).all():
-            targets = self.targets.act(self.action)
+        action = self.action
+        # The sum of squares is finite if all are, unless they are huge, and quicker to get.
+        if isfinite(action.dot(action)) or np.isfinite(action).all():
+            targets = self.targets.act(action)
             if disturbance is not None and disturbance.latency:
                 self._late.append((steps + disturbance.latency, targets.copy()))
             else:

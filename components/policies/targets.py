@@ -96,6 +96,9 @@ class TargetMap:
         self._targets: npt.NDArray[Any] = view.zeros(size).astype(self._dtype)
         self._new: npt.NDArray[Any] = self._targets.copy()
         self._rows: Indices = np.zeros(size, dtype=np.intp)
+        #: In one world: all setpoints in a row, and the places of the commands in it.
+        self._flat = setpoints.reshape(-1) if not view.worlds else None
+        self._places: Indices = self._rows
 
     def _offsets(self, recipe: ActionRecipe, default: FloatArray) -> FloatArray:
         if ActionRecipe.offset.word(recipe) is None:
@@ -146,6 +149,7 @@ class TargetMap:
             _ROWS[kind] if b.actuator_id in ruled or b.ctrl_count > 1 else POSITION
             for kind, b in zip(self._kinds, self._bindings, strict=True)
         ]
+        self._places = self._rows * self._setpoints.shape[-1] + self.columns
 
     def commanded(self) -> FloatArray:
         """Current commands of the joints, each in its own kind."""
@@ -177,6 +181,9 @@ class TargetMap:
 
     def command(self, targets: npt.NDArray[Any], world: int | None = None) -> None:
         """Command targets that `act` gave, to the worlds that tick or to one."""
+        if self._flat is not None:
+            self._flat[self._places] = targets
+            return
         due: Any = self._view.due if world is None else world
         if due is ... or world is not None:
             self._setpoints[due, self._rows, self.columns] = targets
@@ -206,7 +213,8 @@ class TargetMap:
             targets += view.position[..., : view.moved].astype(self._dtype)
         if self._clip_target is not None:
             np.clip(targets, *self._clip_target, out=targets)
-        view.keep(self._targets, targets)
+        if self._mode is ActionMode.DELTA:
+            view.keep(self._targets, targets)
         view.keep(view.target, targets)
         return targets
 
@@ -231,3 +239,4 @@ class TargetMap:
         )  # fmt: skip
         for array, values in zip(mine, memory, strict=True):
             array[:] = values
+        self._places = self._rows * self._setpoints.shape[-1] + self.columns

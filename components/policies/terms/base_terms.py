@@ -189,7 +189,8 @@ class ProjectedGravity(ObservationTerm):
         if self._frame is not None:
             out[...] = self._view.seen(-self._frame)
             return
-        w, x, y, z = self._view.seen(self._quaternion).T
+        seen = self._view.seen(self._quaternion)
+        w, x, y, z = seen.T if self._view.worlds else seen.tolist()
         down = out.T
         down[0] = 2.0 * (w * y - x * z)
         down[1] = -2.0 * (y * z + w * x)

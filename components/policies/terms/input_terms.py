@@ -107,7 +107,8 @@ class GaitPhase(ObservationTerm):
         self._view = view
         if self.period is None and self.frequency is None:
             raise PropertyError(f"{self.label}: needs a period or a frequency")
-        self._runs = self.standing is Standing.RUN
+        self._by_steps = self.standing is Standing.STOP or bool(self.speedup)
+        self._by_clock = self.standing is Standing.RUN and not self.speedup
         #: Turns, their rate, step of the first tick, and of the last one, of every world.
         self._states = [_Gait() for _ in range(view.count)]
         self._turns = np.zeros(view.count)
@@ -118,35 +119,40 @@ class GaitPhase(ObservationTerm):
             self._states[world] = _Gait()
 
     def measure(self, out: FloatArray) -> None:
-        view, counted = self._view, self.standing is Standing.STOP or bool(self.speedup)
-        many = bool(view.worlds)
-        strength = None if self._runs and not self.speedup else self._magnitude()
-        walks = np.ones(view.count, np.bool_) if self._runs else strength > self.threshold
+        view, many = self._view, bool(self._view.worlds)
+        if self._by_clock:
+            for world in view.ticking:
+                steps = int(view.steps[world]) if many else view.steps
+                self._turns[world] = self._clocked(self._states[world], steps)
+            self._write(out, None)
+            return
+        strength = self._magnitude()
+        walks = strength > (-1.0 if self.standing is Standing.RUN else self.threshold)
         for world in view.ticking:
-            steps = int(view.steps[world]) if many else view.steps
-            state = self._states[world]
-            if not counted:
+            steps, state = int(view.steps[world]) if many else view.steps, self._states[world]
+            if self._by_steps:
+                on = bool(walks[world]) or self.standing is not Standing.STOP
+                self._turns[world] = self._stepped(state, steps, on, float(strength[world]))
+            else:
                 self._turns[world] = self._clocked(state, steps)
-                continue
-            on = bool(walks[world]) or self.standing is not Standing.STOP
-            self._turns[world] = self._stepped(state, steps, on, strength[world])
-        self._write(out, walks)
+        self._write(out, None if walks.all() else walks)
 
-    def _write(self, out: FloatArray, walks: npt.NDArray[np.bool_]) -> None:
-        """The values of every world, some of which may stand."""
-        phases = self._turns[:, None] + self.offsets
-        phases %= 1.0
-        if self.standing is Standing.HOLD:
-            phases[~walks] = np.resize(self.held, self.offsets.size)
-        values = phases
-        if self.form is not GaitForm.PHASE:
-            angles = (2.0 * math.pi) * phases
-            sines, cosines = np.sin(angles), np.cos(angles)
-            first = self.form is GaitForm.SIN_COS
-            values = np.concatenate([sines, cosines] if first else [cosines, sines], axis=1)
-        if self.standing is Standing.STOP:
-            values[~walks] = 0.0
-        out[...] = values if self._view.worlds else values[0]
+    def _write(self, out: FloatArray, walks: npt.NDArray[np.bool_] | None) -> None:
+        """The values of every world; None: none of them stands."""
+        one = not self._view.worlds
+        phases = self.offsets + (self._turns[0] if one else self._turns[:, None])
+        np.remainder(phases, 1.0, out=phases)
+        if walks is not None and self.standing is Standing.HOLD:
+            phases[... if one else ~walks] = np.resize(self.held, self.offsets.size)
+        if self.form is GaitForm.PHASE:
+            out[...] = phases
+        else:
+            phases *= 2.0 * math.pi
+            half, first = self.offsets.size, self.form is GaitForm.SIN_COS
+            out[..., :half] = np.sin(phases) if first else np.cos(phases)
+            out[..., half:] = np.cos(phases) if first else np.sin(phases)
+        if walks is not None and self.standing is Standing.STOP:
+            out[... if one else ~walks] = 0.0
 
     def _magnitude(self) -> FloatArray:
         """Magnitude of the command of every world."""
@@ -173,7 +179,7 @@ class GaitPhase(ObservationTerm):
         rate = self.frequency if self.frequency is not None else 1.0 / float(self.period or 1.0)
         if self.speedup:
             most = math.inf if self.speedup_up_to is None else self.speedup_up_to
-            rate += self.speedup * min(float(strength), most)
+            rate += self.speedup * min(strength, most)
         state.rate = rate if walks else 0.0
         return state.phase
 

@@ -150,9 +150,13 @@ class PolicyLoop(LoopParts):
         """Rays of the terms in the last tick: (n, 2, 3), start and end [m]."""
         return np.concatenate([term.rays() for term in self.said.terms])
 
+    def end_stand(self) -> None:
+        """Restore the authored gains."""
+        self._gains.put_back()
+
     def stop(self) -> None:
         """Stop, and restore the authored gains."""
-        self._gains.put_back()
+        self.end_stand()
         self._begun = False
 
     # Memory -------------------------------------------------------------------------------------

@@ -242,6 +242,9 @@ class Policy(PolicyComponent):
     def needs_whole_data(self) -> bool:
         return needs_one_world(self._running().said.terms)
 
+    def end_stand(self) -> None:
+        self._running().end_stand()
+
     def batched(self, worlds: BatchOfWorlds) -> BatchPolicy:
         robot = self._running()._robot
         loop = self._of_file(lambda said: BatchLoop(said, robot, self.label, worlds))

@@ -261,6 +261,9 @@ class PolicyComponent(ActorComponent):
         """Whether a batch has to keep an MjData for every world, which it looks into."""
         return False
 
+    def end_stand(self) -> None:
+        """Give controllers their own gains back, if it stands and has changed them."""
+
     def batched(self, worlds: BatchOfWorlds) -> BatchPolicy:
         """The same policy in all worlds of a batch, from its file.
 

@@ -104,6 +104,12 @@ class PolicyBatch(Batch):
             raise ExecutionError("no actor has a policy that is enabled; use mjrig.Batch")
         return found
 
+    def _refuse_python(self) -> None:
+        super()._refuse_python()
+        # The worlds are copies of the template, which begins with the gains of a start phase.
+        for policy in self._found().values():
+            policy.end_stand()
+
     def _is_persistent(self) -> bool:
         return any(p.needs_position_stage or p.needs_whole_data for p in self._found().values())
 

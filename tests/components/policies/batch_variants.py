@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import mujoco
 import numpy as np
 
 import mjrig
@@ -48,6 +49,10 @@ TERMS: list[tuple[dict[str, Any], int]] = [
     ({"type": "ContactTerm", "bodies": [f"{leg}_calf" for leg in ("FL", "RR")]}, 2),
     ({"type": "HeightScan", "extent": [0.4, 0.2], "resolution": 0.2}, 6),
     ({"type": "Constant", "values": [0.3, -1]}, 2),
+    ({"type": "MotionJoints"}, 24),
+    ({"type": "MotionAnchorPosition"}, 3),
+    ({"type": "MotionAnchorOrientation"}, 6),
+    ({"type": "DepthImage", "camera": "side", "size": [6, 4]}, 24),
 ]
 
 
@@ -102,13 +107,26 @@ class Variant:
     kind: str
 
 
-def variant(folder: Path, seed: int, *, must: str = "", kind: str = "") -> Variant:
-    """A random policy; with `must` its observation has a term of that type."""
+def clip(folder: Path, random: np.random.Generator) -> None:
+    """A motion of the twelve joints and the trunk, of a few frames."""
+    quaternions = random.normal(size=(9, 1, 4))
+    np.savez(
+        folder / "clip.npz",
+        joint_pos=random.normal(size=(9, 12)),
+        joint_vel=random.normal(size=(9, 12)),
+        body_pos_w=random.normal(size=(9, 1, 3)),
+        body_quat_w=quaternions / np.linalg.norm(quaternions, axis=-1, keepdims=True),
+    )
+
+
+def variant(folder: Path, seed: int, *, all_terms: bool = False, kind: str = "") -> Variant:
+    """A random policy, of a few terms or of all there are."""
     random = np.random.default_rng(seed)
     pick = random.choice
     terms, sizes = [], []
-    own = [i for i, (term, _) in enumerate(TERMS) if term["type"] == must]
-    for i in [*own, *random.choice(len(TERMS), 5, replace=False).tolist()]:
+    chosen = range(len(TERMS)) if all_terms else random.choice(len(TERMS), 5, replace=False)
+    clip(folder, random)
+    for i in chosen:
         term, size = TERMS[i]
         more: dict[str, Any] = {}
         if random.random() < 0.4:
@@ -148,6 +166,7 @@ def variant(folder: Path, seed: int, *, must: str = "", kind: str = "") -> Varia
             "last": str(pick(["raw", "clipped"])),
         },
         "command": {"names": ["vx", "vy", "wz"], "default": [0.5, 0, 0]},
+        "motion": {"file": "clip.npz", "anchor": "trunk", "bodies": ["trunk"]},
     }
     if random.random() < 0.4:
         said["start"] = {"duration": 0.011, "kp": 60, "kv": 2}
@@ -209,6 +228,11 @@ def alone(scene: Path, told: Treatment, chunks: list[int]) -> tuple[mjrig.World,
         if k in told.resets:
             world.reset()
     return world, policy
+
+
+def set_const(world: mjrig.World) -> None:
+    """Derive the constants of a model again."""
+    mujoco.mj_setConst(world.model, mujoco.MjData(world.model))
 
 
 def together(scene: Path, told: list[Treatment], chunks: list[int]) -> mjrig.PolicyBatch:

@@ -194,7 +194,7 @@ class BatchLoop(LoopParts, BatchPolicy):
             seen = self._observer.look()
             self._network.run(seen, self._ticks, due, self.action)
         self._ticks[due] += 1
-        good = np.isfinite(self.action[due]).all(axis=1)
+        good: npt.NDArray[np.bool_] = np.all(np.isfinite(self.action[due]), axis=1)
         if not good.all():
             self._bad[due] += ~good
             due = [world for world, fine in zip(due, good, strict=True) if fine]

@@ -128,7 +128,7 @@ class _OnnxOfWorlds(OnnxNetwork):
         actions = np.asarray(found[0], dtype=np.float32)
         actions = np.moveaxis(actions, self._axes[self._output], 0).reshape(self._count, -1)
         if self._carried:
-            finite = np.isfinite(actions).all(axis=1)
+            finite: npt.NDArray[np.bool_] = np.all(np.isfinite(actions), axis=1)
             self._carry(found[1:], [world for world in worlds if finite[world]])
         return actions
 

@@ -15,6 +15,7 @@ from mjrig.control.controller import ArticulationController
 from mjrig.control.plant_component import PlantComponent
 from mjrig.errors import BindingError, ExecutionError, PropertyError
 from mjrig.names import listed, suggestion
+from mjrig.properties.component import ActorComponent
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim.batch_robot import BatchRobot, Worlds
 from mjrig.sim.world import World
@@ -51,7 +52,9 @@ class Batch:
         if bare:
             strip(self._world)
         self._refuse_python()
-        self._batch = mujoco.batch.Batch(self._world.model, count, threads)
+        self._batch = mujoco.batch.Batch(
+            self._world.model, count, threads, persistent=self._is_persistent()
+        )
         self.count = count
         self._robots = {
             name: BatchRobot(self, count, robot)
@@ -61,9 +64,19 @@ class Batch:
         self._fill: npt.NDArray[np.bool_] = np.ones(count, np.bool_)
         self.reset()
 
+    def _is_persistent(self) -> bool:
+        """Whether each world keeps an MjData of its own; else threads share them."""
+        return False
+
+    def _runs(self, component: ActorComponent) -> bool:
+        """Whether the batch runs a component itself that otherwise runs between steps."""
+        return False
+
     def _refuse_python(self) -> None:
         for robot in self._world.articulations.values():
             for component in robot.components:
+                if self._runs(component):
+                    continue
                 if not isinstance(component, ArticulationController) or (
                     component.is_bound and component.lowered is None and component.follows_pose
                 ):

@@ -1,6 +1,7 @@
-"""Options that name what a command writes, checked before its work begins.
+"""Options that name what a command reads and writes, checked before its work begins.
 
-`add_output` declares one; `prepared` refuses what cannot be written and makes missing folders.
+`add_output` declares what is written; any other option of type Path is read. `prepared` refuses
+what is not there or cannot be written, and makes missing folders.
 """
 
 import argparse
@@ -84,12 +85,14 @@ def declared(options: argparse.Namespace) -> list[tuple[Output, Path]]:
 
 @contextmanager
 def prepared(options: argparse.Namespace) -> Iterator[None]:
-    """Check every output, make the folders of files; those left empty by an error are removed.
+    """Check every file, make the folders of outputs; those left empty by an error are removed.
 
     Raises:
-        MjrigError: something cannot be written.
+        MjrigError: something to read is not there, or something cannot be written.
     """
     found = declared(options)
+    for path in _inputs(options):
+        _check_input(path)
     for output, path in found:
         output.check(path, options)
     made: list[Path] = []
@@ -123,6 +126,14 @@ def check_rewritable(scene: Any) -> None:
         )
     if scene.path is not None and not os.access(scene.path, os.W_OK):
         raise MjrigError(f"{scene.path}: cannot be written: Permission denied")
+
+
+def _check_input(path: Path) -> None:
+    if os.path.lexists(path):
+        return
+    from mjrig.files.paths import nearest_files
+
+    raise MjrigError(f"{path}: there is no such file{nearest_files(path, (path.suffix.lower(),))}")
 
 
 def _check_folder(path: Path) -> None:

@@ -29,17 +29,20 @@ def _commands(parser: argparse.ArgumentParser, name: str = "") -> Iterator[tuple
 COMMANDS = dict(_commands(program()))
 #: Words for what a command needs, by the name of its option.
 _WORDS = {"scene": "s.yaml", "before": "s.yaml", "after": "s.yaml", "model": "arm.xml"}
-_VALUES = {"model": "arm.xml", "output": "o"}
 
 
 def line(command: str, given: Mapping[str, str]) -> list[str]:
     """A command line with these options, by their `dest`, and whatever else the command needs."""
     words: list[str] = command.split()
+    outputs = {
+        o.dest: f"o{(*o.suffixes, '')[0]}" for o in COMMANDS[command].get_default("outputs") or ()
+    }
+    values = {"model": "arm.xml", **outputs}
     for action in COMMANDS[command]._actions:
         if action.dest in given:
             words += [*action.option_strings[:1], given[action.dest]]
         elif not action.option_strings:
             words.append(_WORDS.get(action.dest, "run.h5"))
         elif action.required:
-            words += [action.option_strings[0], _VALUES.get(action.dest, "1")]
+            words += [action.option_strings[0], values.get(action.dest, "1")]
     return words

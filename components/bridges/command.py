@@ -62,9 +62,10 @@ def run(options: argparse.Namespace) -> int:
 
     world = World(load_scene(options), options.execution)
     with ExitStack() as stack:
-        recorders = [stack.enter_context(r) for r in _recorders(world, options)]
         streams = [stack.enter_context(s) for s in _streams(world, options.stream)]
         serving = stack.enter_context(Serving(world, speed=options.speed, also=streams))
+        # After the bridges: where one cannot listen, no empty recording is left.
+        recorders = [stack.enter_context(r) for r in _recorders(world, options)]
         for bridge in serving.bridges:
             print(f"{bridge.label}: {bridge.address}", flush=True)
         for stream in streams:
@@ -105,7 +106,7 @@ def _interrupt(number: int, frame: object) -> None:
 
 
 class _Traffic:
-    """Prints one line per bridge and second in which commands came, and every event once, to stderr.
+    """Prints a line per bridge and second in which commands came, and every event, to stderr.
 
     When they stop coming it says so, once.
     """

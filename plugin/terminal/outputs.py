@@ -113,8 +113,9 @@ def prepared(options: argparse.Namespace) -> Iterator[None]:
                 made += _make_folder(path)
         yield
     except (MjrigError, KeyboardInterrupt) as error:
-        for folder in reversed(made):
-            with suppress(OSError):
+        own = [path for output, path in found if output.folder and before[path] is None]
+        for folder in (*own, *reversed(made)):
+            with suppress(OSError):  # it holds something
                 folder.rmdir()
         if isinstance(error, KeyboardInterrupt):
             new = [(o, path) for o, path in found if _version(path) != before[path]]

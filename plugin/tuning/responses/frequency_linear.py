@@ -140,7 +140,8 @@ class LinearGroup:
         """The modes in the response of a drive's joint to a step of its target, largest first."""
         a, b = self._system
         row = self.group.drives[drive].row[self.group.dofs]
-        return step_modes(a, b[:, drive], row, self.tick)
+        found = step_modes(a, b[:, drive], row, self.tick)
+        return [replace(mode, dof=int(self.group.dofs[mode.dof])) for mode in found]
 
     def _is_explicit(self, drive: int) -> bool:
         """Whether L is proportional to the gains."""

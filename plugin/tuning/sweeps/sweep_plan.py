@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from mjrig.control.policy import running_policies
-from mjrig.errors import BindingError, ExecutionError, PropertyError
+from mjrig.errors import BindingError, ExecutionError, PropertyError, SceneError
 from mjrig.gains.choice import way_to_motors
 from mjrig.names import listed
 from mjrig.properties.has_properties import HasProperties
@@ -59,7 +59,11 @@ def examine(
             f"{listed(randomisation.needs_run)}: do not apply to a replay: the recording has them"
         )
     own = LocalScene.of(scene).load()
-    world = World(own, execution)
+    try:
+        world = World(own, execution)
+    except SceneError:
+        World(scene, execution)  # the same error, at its place in the scene's own file
+        raise
     actor = actor or _actor(world, [p.name for p in parameters])
     job = SweepSetup(actor, scenario, randomisation, execution)
     rig = Rig(world, job)

@@ -386,7 +386,9 @@ class SceneFile(HasProperties):
             model = self._model_file
             if model is None:
                 return None
-            text = str(error).replace(repr(str(model)), "the model")  # it is named in front
+            text = str(error)
+            for name in (str(model), model.name):  # it is named in front
+                text = text.replace(repr(name), "the model")
             return SceneError(f"{model}:1:1: {text}")
         at, about_key = error.at, error.about_key
         if not self._text.says(self.to_data(), path):  # edited since: the text shows another value

@@ -118,6 +118,7 @@ def _add_results(group: Any) -> None:
         metavar="FOLDER",
         help="folder for the results; a second run with the same folder resumes",
         folder=True,
+        resumes=True,
     )
     group.add_argument(
         "--mix",

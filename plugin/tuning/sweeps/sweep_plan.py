@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from mjrig.control.policy import running_policies
-from mjrig.errors import BindingError, ExecutionError, PropertyError
+from mjrig.errors import BindingError, ExecutionError, PropertyError, SceneError
 from mjrig.gains.choice import way_to_motors
 from mjrig.names import listed
 from mjrig.properties.has_properties import HasProperties
@@ -65,7 +65,11 @@ def examine(
     own = LocalScene.of(scene).load()
     if engine is Engine.WARP:
         execution = _native_for_warp(execution)
-    world = _world(own, execution, engine)
+    try:
+        world = _world(own, execution, engine)
+    except SceneError:
+        World(scene, execution)  # the same error, at its place in the scene's own file
+        raise
     actor = actor or _actor(world, [p.name for p in parameters])
     job = SweepSetup(actor, scenario, randomisation, execution, engine=engine)
     rig = Rig(world, job)

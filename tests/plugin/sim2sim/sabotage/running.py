@@ -1,0 +1,84 @@
+"""Many cases in a row, each logged as it ends, so that a run that is cut off still counts."""
+
+import json
+import random
+import subprocess
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from tests.places import ROOT
+from tests.plugin.sim2sim.sabotage.fixtures import MAKERS, Fixture
+from tests.plugin.sim2sim.sabotage.judging import Judged, judge
+from tests.plugin.sim2sim.sabotage.table import MISTAKES
+
+#: A fixture and a mistake of the table.
+Case = tuple[str, str]
+
+
+def drawn_cases(fixtures: Sequence[str], share: float, seed: int) -> list[Case]:
+    """All cases of some fixtures, or a share of them, drawn at random, never by choice."""
+    everything = [(f, m) for f in fixtures for m in MISTAKES]
+    count = round(share * len(everything))
+    chosen = set(random.Random(f"sabotage {seed}").sample(range(len(everything)), count))
+    return [case for i, case in enumerate(everything) if i in chosen]
+
+
+class CaseLog:
+    """One line of JSON for every case; cases that were not counted are in it too."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self.commit = commit()
+
+    def add(self, case: Case, found: Judged | None) -> None:
+        """Append one case."""
+        if self._path is None:
+            return
+        row = {"fixture": case[0], "mistake": case[1], "commit": self.commit}
+        row |= {"counted": found is not None} | (asdict(found) if found else {})
+        with self._path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(row) + "\n")
+
+    def done(self) -> set[Case]:
+        """Cases of this commit that are in it."""
+        return {(r["fixture"], r["mistake"]) for r in _lines(self._path)
+                if r["commit"] == self.commit}  # fmt: skip
+
+
+def _lines(path: Path | None) -> list[dict[str, object]]:
+    if path is None or not path.exists():
+        return []
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def read_log(path: Path) -> list[Judged]:
+    """The counted cases of a log."""
+    kept = Judged.__dataclass_fields__
+    return [
+        Judged(**{n: v for n, v in row.items() if n in kept})  # type: ignore[arg-type]
+        for row in _lines(path)
+        if row["counted"]
+    ]
+
+
+def commit() -> str:
+    """The commit of the checkout, with a + where files differ from it."""
+    words = ["git", "-C", str(ROOT), "describe", "--always", "--abbrev=12", "--dirty=+"]
+    found = subprocess.run(words, capture_output=True, text=True, check=False)
+    return found.stdout.strip()
+
+
+def run_cases(cases: Sequence[Case], log: CaseLog) -> Iterator[tuple[Case, Judged | None]]:
+    """Make and judge one case after the other."""
+    made: dict[str, Fixture] = {}
+    with TemporaryDirectory() as top:
+        for number, (name, mistake) in enumerate(cases):
+            if name not in made:
+                made[name] = MAKERS[name](Path(top))
+            folder = Path(top) / f"case{number}"
+            folder.mkdir()
+            found = judge(made[name], mistake, folder)
+            log.add((name, mistake), found)
+            yield (name, mistake), found

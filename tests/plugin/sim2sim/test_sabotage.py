@@ -10,7 +10,7 @@ import yaml
 
 import mjrig
 from mjrig.cli.main import main
-from tests.campaign import CAMPAIGN, Tally
+from tests.campaign import CAMPAIGN, SEED, Tally
 from tests.places import ROOT
 
 pytest.importorskip("onnxruntime", reason="networks need onnxruntime (extra `policy`)")
@@ -33,7 +33,7 @@ from tests.plugin.sim2sim.sabotage.judging import (
     table,
 )
 from tests.plugin.sim2sim.sabotage.policy_mistakes import policy
-from tests.plugin.sim2sim.sabotage.running import CaseLog, drawn_cases, run_cases
+from tests.plugin.sim2sim.sabotage.running import CaseLog, Run, drawn_cases
 from tests.plugin.sim2sim.sabotage.sabotaged import Sabotaged, plain
 from tests.plugin.sim2sim.sabotage.table import MISTAKES
 
@@ -214,19 +214,43 @@ def test_gains_of_a_policy_that_stands_are_not_taken_for_the_robots(tmp_path: Pa
 @pytest.mark.campaign
 @pytest.mark.skipif(not CAMPAIGN, reason="the whole table takes an hour: make campaign")
 @pytest.mark.parametrize("name", MAKERS)
-def test_the_whole_table(name: str, tally: Tally, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_whole_table(
+    name: str, tally: Tally, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     if name not in available():
         pytest.skip("needs the robots of ../shared beside the checkout")
-    log = ROOT / "out" / "sabotage.jsonl"
-    log.parent.mkdir(exist_ok=True)
-    cases = drawn_cases([name], 1.0, 0)
-    judged, rows = run_cases(cases, CaseLog(log)), list[Judged]()
+    cases, run = drawn_cases([name], 1.0, 0), Run(tmp_path, CaseLog(out("sabotage.jsonl")))
+    rows = []
     for _ in tally.cases(f"sabotage: {name}", 0, len(cases), minutes=50):
-        _, found = next(judged)
-        if found is not None:
-            rows.append(found)
+        rows.append(run.table(cases[tally.tried - 1]))
+    shares = shown([r for r in rows if r is not None], capsys)
+    if shares[0] < FIRST or shares[1] < THREE or shares[2] > WRONG:
+        tally.found("see the table above")
+
+
+@pytest.mark.campaign
+@pytest.mark.skipif(not CAMPAIGN, reason="takes several minutes: make campaign")
+def test_mistakes_that_the_table_does_not_have(
+    tally: Tally, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = Run(tmp_path, CaseLog(out("sabotage_drawn.jsonl")))
+    rows = []
+    for _ in tally.cases("sabotage: drawn at random", 0, 100, minutes=30):
+        rows.append(run.drawn(tally.tried - 1, SEED)[1])
+    shares = shown([r for r in rows if r is not None], capsys)
+    if shares[2] > WRONG:
+        tally.found("see the table above")
+
+
+def out(name: str) -> Path:
+    """Where a campaign logs its cases."""
+    path = ROOT / "out" / name
+    path.parent.mkdir(exist_ok=True)
+    return path
+
+
+def shown(rows: list[Judged], capsys: pytest.CaptureFixture[str]) -> tuple[float, float, float]:
+    """Print the figures, and return them."""
     with capsys.disabled():
         print(f"\n{table(rows)}")
-    shares = figures(rows)
-    if shares[0] < FIRST or shares[1] < THREE or shares[2] > WRONG:
-        tally.found(table(rows))
+    return figures(rows)

@@ -3,14 +3,14 @@
 import json
 import random
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from tests.places import ROOT
-from tests.plugin.sim2sim.sabotage.fixtures import MAKERS, Fixture
-from tests.plugin.sim2sim.sabotage.judging import Judged, judge
+from tests.plugin.sim2sim.sabotage.drawn import draw
+from tests.plugin.sim2sim.sabotage.fixtures import MAKERS, Fixture, available
+from tests.plugin.sim2sim.sabotage.judging import Judged, judge, judged
 from tests.plugin.sim2sim.sabotage.table import MISTAKES
 
 #: A fixture and a mistake of the table.
@@ -43,8 +43,8 @@ class CaseLog:
 
     def done(self) -> set[Case]:
         """Cases of this commit that are in it."""
-        return {(r["fixture"], r["mistake"]) for r in _lines(self._path)
-                if r["commit"] == self.commit}  # fmt: skip
+        rows = [r for r in _lines(self._path) if r["commit"] == self.commit]
+        return {(str(r["fixture"]), str(r["mistake"])) for r in rows}
 
 
 def _lines(path: Path | None) -> list[dict[str, object]]:
@@ -70,15 +70,39 @@ def commit() -> str:
     return found.stdout.strip()
 
 
-def run_cases(cases: Sequence[Case], log: CaseLog) -> Iterator[tuple[Case, Judged | None]]:
-    """Make and judge one case after the other."""
-    made: dict[str, Fixture] = {}
-    with TemporaryDirectory() as top:
-        for number, (name, mistake) in enumerate(cases):
-            if name not in made:
-                made[name] = MAKERS[name](Path(top))
-            folder = Path(top) / f"case{number}"
-            folder.mkdir()
-            found = judge(made[name], mistake, folder)
-            log.add((name, mistake), found)
-            yield (name, mistake), found
+class Run:
+    """Makes and judges one case after the other, in a folder; fixtures are made once."""
+
+    def __init__(self, folder: Path, log: CaseLog) -> None:
+        self._folder, self._log = folder, log
+        self._made: dict[str, Fixture] = {}
+        self._count = 0
+
+    def table(self, case: Case) -> Judged | None:
+        """One case of the table; None: it cannot be made, or has no effect."""
+        found = judge(self._fixture(case[0]), case[1], self._next())
+        self._log.add(case, found)
+        return found
+
+    def drawn(self, number: int, seed: int) -> tuple[Case, Judged | None]:
+        """One random case that the table does not have."""
+        rng = random.Random(f"drawn {seed} {number}")
+        fixture = self._fixture(rng.choice(available()))
+        made, found, text = draw(fixture, rng, self._next()), None, "cannot be made"
+        if made is not None:
+            text, names, sabotaged = made
+            found = judged(fixture, f"#{number} {text}", names, sabotaged)
+        case = (fixture.name, f"#{number} {text}")
+        self._log.add(case, found)
+        return case, found
+
+    def _fixture(self, name: str) -> Fixture:
+        if name not in self._made:
+            self._made[name] = MAKERS[name](self._folder)
+        return self._made[name]
+
+    def _next(self) -> Path:
+        self._count += 1
+        folder = self._folder / f"case{self._count}"
+        folder.mkdir()
+        return folder

@@ -97,10 +97,11 @@ class BodyChecks:
         edit = PlantEdit(self._world, self._pair.robot)
         change = partial(parameter.change, edit)
         try:
-            hopeless = not parameter.scans_always and (
-                self._segments.promise(change, edit.undo, parameter.step, before) < HOPELESS
-            )
-            if hopeless:
+            # With contacts a slope depends on its side: what one side hides, the other shows.
+            if not parameter.scans_always and not any(
+                self._segments.promise(change, edit.undo, way * parameter.step, before) > HOPELESS
+                for way in (1.0, -1.0)
+            ):
                 return []
             fit = self._segments.fit(
                 change, edit.undo, parameter.step, before, low=parameter.low, scan=parameter.scan

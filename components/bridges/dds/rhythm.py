@@ -4,8 +4,8 @@
 SOON, IDLE = 0.0001, 0.002
 #: After so long without anything nothing is expected any more [s].
 SILENCE = 0.05
-#: How long before it is due the looking begins, as a part of the period; and the longest sleep [s].
-_EARLY, _LONGEST = 0.3, 0.005
+#: How long before it is due the looking begins, as a part of the period.
+_EARLY = 0.3
 #: How fast a period that seems too short, and a time that seems too early, are given up.
 _LENGTHENED, _DELAYED = 0.02, 0.1
 
@@ -38,5 +38,4 @@ class Rhythm:
         """How long to sleep before the next look."""
         if now - self._found > SILENCE:
             return IDLE
-        begin = self._came + (1.0 - _EARLY) * min(self._period, _LONGEST)
-        return max(begin - now, SOON)
+        return max(self._came + (1.0 - _EARLY) * self._period - now, SOON)

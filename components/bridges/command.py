@@ -32,6 +32,12 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--speed", type=_positive, default=1.0, metavar="X", help="simulated per real second (1)"
     )
+    parser.add_argument(
+        "--priority",
+        choices=("realtime", "normal"),
+        default="realtime",
+        help="realtime, where that is permitted, or normal (realtime)",
+    )
     add_execution(parser)
     add_recording(parser)
     add_stream(parser)
@@ -54,22 +60,28 @@ def _positive(text: str) -> float:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Serve until the time is over or somebody interrupts."""
+    """Serve until the time is over or the user interrupts."""
     from contextlib import ExitStack
 
     from mjrig.components.bridges.serving import Serving
     from mjrig.sim.world import World
+    from mjrig.workers.punctual import TURN, Priority
 
     world = World(load_scene(options), options.execution)
     with ExitStack() as stack:
         streams = [stack.enter_context(s) for s in _streams(world, options.stream)]
-        serving = stack.enter_context(Serving(world, speed=options.speed, also=streams))
+        priority = Priority(options.priority)
+        serving = stack.enter_context(
+            Serving(world, speed=options.speed, also=streams, priority=priority)
+        )
         # After the bridges: where one cannot listen, no empty recording is left.
         recorders = [stack.enter_context(r) for r in _recorders(world, options)]
         for bridge in serving.bridges:
             print(f"{bridge.label}: {bridge.address}", flush=True)
         for stream in streams:
             print(f"stream: {stream.sink.address}", flush=True)
+        print(serving.punctual.text, flush=True)
+        sys.setswitchinterval(TURN)
         gc.freeze()  # what was built stays: looking through it for garbage would delay a step
         previous = signal.signal(signal.SIGTERM, _interrupt)
         try:

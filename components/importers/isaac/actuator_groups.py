@@ -187,7 +187,8 @@ def _group(
     effort_sim = values("effort_limit_sim", infinite=True)
     if kind is GroupKind.IMPLICIT:
         effort = _same_limits(entry, own, effort, effort_sim)
-    sticking = viscous = [None] * len(own)
+    sticking: Values = [None] * len(own)
+    viscous = sticking
     if kind is GroupKind.CURVE:
         sticking, viscous = values(_cased(entry, _STATIC)), values(_cased(entry, _VISCOUS))
     lags = (

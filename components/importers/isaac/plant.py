@@ -263,4 +263,3 @@ _NATIVE = {
     "velocity": "VelocityActuator",
     "effort": "MotorActuator",
 }
-

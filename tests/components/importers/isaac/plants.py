@@ -60,8 +60,9 @@ def _joint(m: Any, name: str, number: dict[str, float]) -> None:
     if not math.isnan(number["armature"]):
         m.dof_armature[dof] = number["armature"]
     for keys, array in (
-        (("viscous_friction", "Fd"), m.dof_damping), (("dynamic_friction", "Fs"), m.dof_frictionloss)
-    ):  # fmt: skip
+        (("viscous_friction", "Fd"), m.dof_damping),
+        (("dynamic_friction", "Fs"), m.dof_frictionloss),
+    ):
         given = [number[key] for key in keys if not math.isnan(number[key])]
         if given:
             array[dof] = sum(given)
@@ -135,7 +136,7 @@ def _dc(law: Law, number: dict[str, float]) -> Law:
 
 
 def _table(law: Law, rows: Sequence[Sequence[float]]) -> Law:
-    angles, _, efforts = np.array(sorted(rows)).T
+    angles, _, efforts = np.array(sorted(map(tuple, rows))).T
 
     def clipped(t: float, q: float, v: float) -> float:
         limit = float(np.interp(q, angles, efforts))

@@ -415,6 +415,53 @@ def test_groups_of_the_policy_are_those_of_the_agent(tmp_path: Path) -> None:
     assert (float(recipe.clip[1]), str(recipe.last)) == (2.0, "clipped")  # type: ignore[index]
 
 
+@pytest.mark.parametrize(
+    ("shape", "refused"),
+    [([1, 1, 3, 5], ""), (["batch", 15], ""),
+     ([1, 1, 3, 4], "takes 12 values as 'scan', the terms have 15: HeightScan 15"),
+     ([1, 1, 5, 3], "has an image of 3 rows and 5 columns for it")],
+)  # fmt: skip
+def test_a_group_that_is_an_input_of_the_network_feeds_it(
+    tmp_path: Path, shape: list[Any], refused: str
+) -> None:
+    from tests.networks import onnx, save, tensor, value
+
+    data = runs.env()
+    scan = runs.term("height_scan", params={"sensor_cfg": {"name": "height_scanner"}})
+    data["observations"]["scan"] = {"concatenate_terms": True, "heights": scan}
+    told = runs.agent(obs_groups={"actor": ["policy", "scan"], "critic": ["policy"]})
+    runs.write(tmp_path, told, "params/agent.yaml")
+    count = int(np.prod([size for size in shape if isinstance(size, int)]))
+    random = np.random.default_rng(1)
+    weights = {n: random.normal(size=(k, COUNT)) for n, k in (("obs", SIZE), ("scan", count))}
+    nodes = [
+        onnx.helper.make_node("Reshape", ["scan", "flat"], ["row"]),
+        onnx.helper.make_node("MatMul", ["row", "scan_w"], ["a"]),
+        onnx.helper.make_node("MatMul", ["obs", "obs_w"], ["b"]),
+        onnx.helper.make_node("Add", ["a", "b"], ["actions"]),
+    ]
+    constants = [tensor(f"{n}_w", w) for n, w in weights.items()]
+    constants.append(onnx.numpy_helper.from_array(np.array([1, -1]), "flat"))
+    inputs = [value("obs", [1, SIZE]), value("scan", shape)]
+    network = save(
+        tmp_path / "policy.onnx", nodes, inputs, [value("actions", [1, COUNT])], constants, None
+    )
+    files = [runs.write(tmp_path, data), tmp_path / "params/agent.yaml"]
+    try:
+        found = import_policy(files, network, runs.model(tmp_path), tmp_path / "out/scene.yaml")
+        world = world_of(found)
+    except mjrig.MjrigError as error:
+        assert refused and refused in str(error)
+        return
+    assert not refused
+    assert [t.get("input", "") for t in terms_of(found)] == [""] * 7 + ["scan"]
+    world.step(8)
+    policy: Any = next(c for c in world["robot"].components if type(c).__name__ == "Policy")
+    seen = policy.observation.astype(float)
+    wanted = seen[:SIZE] @ weights["obs"] + seen[SIZE:] @ weights["scan"]
+    np.testing.assert_allclose(policy.action, wanted, rtol=1e-4, atol=1e-4)
+
+
 def test_an_imu_is_the_base_or_a_site_of_it(tmp_path: Path) -> None:
     data = runs.env()
     sensor = {"prim_path": "/World/envs/env_.*/Robot/trunk",

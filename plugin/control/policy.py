@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -59,6 +60,11 @@ class PolicyComponent(ActorComponent):
     @property
     def choices(self) -> tuple[str, ...]:
         """Names of the policies it can put in charge; none: it is one policy."""
+        return ()
+
+    @property
+    def choice_files(self) -> tuple[Path | None, ...]:
+        """The policy file of each of them; None: it holds a pose."""
         return ()
 
     @property

@@ -50,8 +50,14 @@ def mlp(path: Path, columns: int, metadata: dict[str, Any] | None = None, width:
     return lambda x: np.tanh(x @ a) @ b
 
 
-def lstm(path: Path, metadata: dict[str, Any] | None = None, hidden: int = 4) -> None:
-    """One LSTM layer and a linear head."""
+def lstm(
+    path: Path,
+    metadata: dict[str, Any] | None = None,
+    hidden: int = 4,
+    *,
+    batch_first: bool = False,
+) -> None:
+    """One LSTM layer and a linear head; `batch_first`: the input is (n, 1, 2), not (1, n, 2)."""
     random = np.random.default_rng(7)
     weights = [
         tensor("w", random.normal(size=(1, 4 * hidden, 2))),
@@ -69,7 +75,12 @@ def lstm(path: Path, metadata: dict[str, Any] | None = None, hidden: int = 4) ->
         onnx.helper.make_node("MatMul", ["rows", "head"], ["y"]),
     ]  # fmt: skip
     state = [1, "n", hidden]
-    inputs = [value("x", [1, "n", 2]), value("h_in", state), value("c_in", state)]
+    shape: list[Any] = [1, "n", 2]
+    if batch_first:
+        shape = ["n", 1, 2]
+        nodes.insert(0, onnx.helper.make_node("Transpose", ["x"], ["turned"], perm=[1, 0, 2]))
+        nodes[1].input[0] = "turned"
+    inputs = [value("x", shape), value("h_in", state), value("c_in", state)]
     outputs = [value("y", ["n", 1]), value("h_out", state), value("c_out", state)]
     save(path, nodes, inputs, outputs, weights, metadata)
 

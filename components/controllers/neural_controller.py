@@ -7,6 +7,7 @@ from mjrig.components.laws.law import Law
 from mjrig.components.laws.networks import GRU, LSTM, MLP, NetworkLaw
 from mjrig.components.laws.onnx_file import OnnxFile
 from mjrig.errors import PropertyError
+from mjrig.properties.mapping_kinds import Table, anything
 from mjrig.properties.scalar_kinds import Choice, FilePath
 
 
@@ -34,6 +35,12 @@ class NeuralController(PipelineController):
         category="Network",
         doc="Kind of network; auto: model_type in the file's metadata.",
     )
+    metadata = Table(
+        anything,
+        structural=True,
+        category="Network",
+        doc="Replaces what the metadata of the file says, or lacks: input_order, pos_scale, …",
+    )
 
     def make_law(self) -> Law:
         if self.path is None:
@@ -41,7 +48,8 @@ class NeuralController(PipelineController):
         kind = self.network.value
         if self.network is Network.AUTO:
             try:
-                kind = str(OnnxFile(self.find_file(self.path)).metadata.get("model_type", ""))
+                file = OnnxFile(self.find_file(self.path))
+                kind = str({**file.metadata, **self.metadata}.get("model_type", ""))
             except PropertyError as error:
                 raise PropertyError(f"{self.label}.path: {error}", ("path",)) from None
         if kind not in _LAW:
@@ -50,6 +58,6 @@ class NeuralController(PipelineController):
                 "must be one of mlp, lstm, gru",
                 ("network",),
             )
-        law = _LAW[kind](self.path)
+        law = _LAW[kind](self.path, self.metadata)
         law.own(self, "network", "path")
         return law

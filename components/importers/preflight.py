@@ -88,7 +88,7 @@ def _about_joints(case: PreflightCase) -> Iterator[Finding]:
 
 def _about_observation(case: PreflightCase) -> Iterator[Finding]:
     """Observation size: of the terms, of the files, and of the network."""
-    found, network = case.found, case.source.network
+    found = case.found
     unknown = [t.data["type"] for t in found.terms if not t.size]
     if unknown:
         yield note(
@@ -103,13 +103,27 @@ def _about_observation(case: PreflightCase) -> Iterator[Finding]:
     if found.size is not None and found.size != built:
         text = f"the files declare {found.size} values, the terms have {built}: {parts}"
         yield error("observation-size", ACTOR, (), text)
-    takes = network.width(network.observation) if network else None
-    if takes is not None and takes != built:
-        assert network is not None
-        text = f"{network.path.name} takes {takes} values, the terms have {built}: {parts}"
-        yield error("observation-size", ACTOR, (), text, "is it the network of this configuration?")
+    for name in dict.fromkeys(("", *(str(t.data.get("input", "")) for t in found.terms))):
+        yield from _about_input(case, name)
     for term in found.terms:
         yield from _about_names(case, dict(term.data))
+
+
+def _about_input(case: PreflightCase, name: str) -> Iterator[Finding]:
+    """The size of one input of the network; empty: the one that takes the observation."""
+    network = case.source.network
+    if network is None:
+        return
+    own = [t for t in case.found.terms if t.data.get("input", "") == name]
+    if not name and not own and case.found.terms:
+        return  # every input has terms of its own
+    built = sum(t.length for t in own)
+    takes = network.width(network.observation) if not name else network.values(name)
+    if takes is not None and takes != built:
+        parts = " + ".join(f"{t.data['type']} {t.length}" for t in own)
+        of = f" as {name!r}" if name else ""
+        text = f"{network.path.name} takes {takes} values{of}, the terms have {built}: {parts}"
+        yield error("observation-size", ACTOR, (), text, "is it the network of this configuration?")
 
 
 def _about_names(case: PreflightCase, data: dict[str, object]) -> Iterator[Finding]:
@@ -140,6 +154,7 @@ def _about_network(case: PreflightCase) -> Iterator[Finding]:
         yield error("action-size", ACTOR, (), text)
     recurrent = network.recurrent()
     special = {network.observation, *recurrent, case.found.network.get("time_step", "")}
+    special |= {str(term.data.get("input", "")) for term in case.found.terms}
     for name in network.inputs:
         if name not in special:
             text = f"unknown source for the input {name!r} of {network.path.name}"

@@ -1,6 +1,7 @@
 """Network laws: MLP, LSTM and GRU actuator models from ONNX files."""
 
 import math
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from mjrig.components.laws.onnx_file import OnnxFile
 from mjrig.components.laws.space import Array, PipelineSpace
 from mjrig.components.laws.state import State
 from mjrig.errors import PropertyError
+from mjrig.properties.mapping_kinds import Table, anything
 from mjrig.properties.scalar_kinds import FilePath
 
 Float32 = npt.NDArray[np.float32]
@@ -29,9 +31,15 @@ class NetworkLaw(Law):
     """Base class of network laws: a file, float32 inside, one row per actuator."""
 
     path = FilePath(suffixes=(".onnx",), structural=True, doc="ONNX file.")
+    metadata = Table(
+        anything, structural=True, doc="Replaces what the metadata of the file says, or lacks."
+    )
 
-    def __init__(self, path: str | Path | None = None) -> None:
-        super().__init__(**({} if path is None else {"path": str(path)}))
+    def __init__(
+        self, path: str | Path | None = None, metadata: Mapping[str, object] | None = None
+    ) -> None:
+        given = {"path": None if path is None else str(path), "metadata": metadata}
+        super().__init__(**{name: value for name, value in given.items() if value is not None})
 
     def _own_enter(self, space: PipelineSpace) -> None:
         super()._own_enter(space)
@@ -39,6 +47,7 @@ class NetworkLaw(Law):
             raise PropertyError(f"{self.label}: needs a path", ("path",))
         try:
             self._net = OnnxFile(self.find_file(self.path))
+            self._net.metadata |= self.metadata
             self.read_metadata()
         except PropertyError as error:
             raise PropertyError(f"{self.label}.path: {error}", ("path",)) from None
@@ -149,7 +158,8 @@ class LSTM(NetworkLaw):
     """τ = scale · net([(q* − q), v], h, c); const, ff and v* are not used.
 
     Metadata: `num_layers`, `hidden_size`, scales as MLP, and `input_name`, `hidden_in_name`,
-    `cell_in_name`, `output_name`, `hidden_out_name`, `cell_out_name`.
+    `cell_in_name`, `output_name`, `hidden_out_name`, `cell_out_name`. The input is (1, actuators,
+    2), or (actuators, 1, 2) where its shape or `batch_first` says so.
     """
 
     def read_metadata(self) -> None:
@@ -173,7 +183,9 @@ class LSTM(NetworkLaw):
         hidden = net.metadata.get("hidden_size", shape[-1])
         if not isinstance(layers, int) or not isinstance(hidden, int):
             raise net.error("metadata must give 'num_layers' and 'hidden_size'")
-        net.expect(self._in[0], [1, None, 2])
+        first, second, *_ = (*net.shape(self._in[0]), None, None)
+        self._batch_first = bool(net.metadata.get("batch_first", second == 1 and first != 1))
+        net.expect(self._in[0], [None, 1, 2] if self._batch_first else [1, None, 2])
         for name in (*self._in[1:], *self._out[1:]):
             net.expect(name, [layers, None, hidden])
         self._shape = (layers, hidden)
@@ -199,7 +211,9 @@ class LSTM(NetworkLaw):
     ) -> None:
         error = np.subtract(target_q, q).astype(np.float32).reshape(-1) * self._pos_scale
         speed = qd.astype(np.float32).reshape(-1) * self._vel_scale
-        inputs = (np.stack([error, speed], axis=1)[None], state.hidden, state.cell)
+        rows = np.stack([error, speed], axis=1)
+        rows = rows[:, None] if self._batch_first else rows[None]
+        inputs = (rows, state.hidden, state.cell)
         outputs = dict(
             zip(self._net.outputs, self.run(dict(zip(self._in, inputs, strict=True))), strict=True)
         )

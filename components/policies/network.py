@@ -11,11 +11,12 @@ import numpy.typing as npt
 
 from mjrig.components.laws.onnx_file import OnnxFile
 from mjrig.components.policies.checkpoints import is_torchscript, what_else
+from mjrig.components.policies.input_shapes import InputShape, images_of, input_shape
 from mjrig.components.policies.policy_file import PolicyFile
 from mjrig.components.policies.terms.motion import KEYS
 from mjrig.components.policies.terms.view import Float32, Indices
 from mjrig.errors import PolicyError, PropertyError
-from mjrig.names import listed, suggestion
+from mjrig.names import how_many, listed, suggestion
 
 _DTYPES = {"tensor(float)": np.float32, "tensor(double)": np.float64, "tensor(int64)": np.int64}
 
@@ -96,6 +97,8 @@ class OnnxNetwork(PolicyNetwork):
         own = dict.fromkeys(term.input for term in said.terms if term.input)
         self._places: Mapping[str, Indices] = {}
         self._own = [self._named(name, "input of a term", self._file.inputs) for name in own]
+        self._images = images_of(said)
+        self._shapes: dict[str, InputShape] = {}
         self._carried = self._find_recurrent(said)
         taken = (*self._carried, self._time, *self._own)
         free = [n for n in self._file.inputs if n not in taken]
@@ -144,9 +147,9 @@ class OnnxNetwork(PolicyNetwork):
         unknown = [name for name in free if name != self._input]
         if unknown:
             raise self.error(
-                f"also takes {listed(unknown)}, which nothing feeds: declare recurrent: "
-                f"{{{unknown[0]}: …}} with one of the outputs {listed(self._file.outputs)}, "
-                f"or time_step: {unknown[0]}"
+                f"also takes {listed(unknown)}, which nothing feeds: give terms "
+                f"input: {unknown[0]}, or declare recurrent: {{{unknown[0]}: …}} with one of the "
+                f"outputs {listed(self._file.outputs)}, or time_step: {unknown[0]}"
             )
         for name, target in self._carried.items():
             mine, theirs = self._file.shape(name), self._file.shape(target)
@@ -204,15 +207,19 @@ class OnnxNetwork(PolicyNetwork):
 
     def _shaped(self, name: str, values: Float32) -> npt.NDArray[Any]:
         """Values as an input takes them."""
-        sizes = [_size(s) for s in self._file.shape(name)[:-1]]
         kind = _DTYPES[self._inputs[name].type]
-        try:
-            return values.reshape(*sizes, -1).astype(kind, copy=False)
-        except ValueError:
-            raise self.error(
-                f"takes an input of shape {self._file.shape(name)}, and the observation "
-                f"has {values.size} values"
-            ) from None
+        shape = self._shapes.get(name)
+        if shape is None:
+            image = self._images.get(name)
+            shape = input_shape(self._file.shape(name), values.size, image)
+            if shape is None:
+                what = f"an image of {image}" if image else how_many(values.size, "value")
+                raise self.error(
+                    f"takes {name!r} of shape {self._file.shape(name)}, and the observation has "
+                    f"{what} for it"
+                )
+            self._shapes[name] = shape
+        return shape.of(values).astype(kind, copy=False)
 
     def run(self, observation: Float32, tick: int) -> Float32:
         found = self._call(self._names, self._feeds(observation, tick))
@@ -246,8 +253,11 @@ class OnnxNetwork(PolicyNetwork):
         return call
 
     def reference(self, tick: int) -> Mapping[str, npt.NDArray[Any]]:
-        nothing = np.zeros(self.size or 0, dtype=np.float32)
-        return dict(zip(KEYS, self._call(list(KEYS), self._feeds(nothing, tick)), strict=True))
+        feeds = {name: self._zeros(name) for name in self._inputs}
+        if self._tick is not None:
+            self._tick[...] = tick
+            feeds[self._time] = self._tick
+        return dict(zip(KEYS, self._call(list(KEYS), feeds), strict=True))
 
     def _call(self, names: list[str], feeds: dict[str, npt.NDArray[Any]]) -> list[Any]:
         try:

@@ -81,16 +81,22 @@ class Observer:
     def _named_inputs(self, sizes: list[int], lengths: list[int]) -> dict[str, Indices]:
         if not any(term.input for term in self._terms):
             return {}
-        if self._kept.by is HistoryBy.FRAME and max(lengths) > 1:
-            raise BindingError(
-                "policy.observation.history: by: frame cannot be split over the inputs of a network"
-            )
-        ends = np.cumsum([0, *(n * length for n, length in zip(sizes, lengths, strict=True))])
         found: dict[str, list[Any]] = {}
-        for term, (a, b) in zip(self._terms, pairwise(ends), strict=True):
-            if term.input:
-                found.setdefault(term.input, []).append(np.arange(a, b, dtype=np.intp))
-        return {name: np.concatenate(parts) for name, parts in found.items()}
+        start = 0
+        for names, own in self._blocks():
+            size = sum(sizes[i] * lengths[i] for i in own)
+            found.setdefault(names, []).append(np.arange(start, start + size, dtype=np.intp))
+            start += size
+        return {name: np.concatenate(parts) for name, parts in found.items() if name}
+
+    def _blocks(self) -> list[tuple[str, list[int]]]:
+        """Terms whose values lie together, by the input they feed: one each, or frames of all."""
+        if self._kept.by is not HistoryBy.FRAME:
+            return [(term.input, [i]) for i, term in enumerate(self._terms)]
+        found: dict[str, list[int]] = {}
+        for i, term in enumerate(self._terms):
+            found.setdefault(term.input, []).append(i)
+        return list(found.items())
 
     def _selection(self, ends: Any, lengths: list[int]) -> Indices:
         """Places in the flattened buffer, in the order the network sees them."""
@@ -105,18 +111,18 @@ class Observer:
                 depth - length, depth
             )  # fmt: skip
 
-        if self._kept.by is HistoryBy.FRAME:
-            if len(set(lengths)) > 1:
+        places = []
+        for name, own in self._blocks():
+            if len({lengths[i] for i in own}) > 1:
+                of = f" of the input {name!r}" if name else ""
                 raise BindingError(
-                    "policy.observation.history: by: frame needs one length for all terms, "
-                    f"got {', '.join(map(str, lengths))}"
+                    f"policy.observation.history: by: frame needs one length for all terms{of}, "
+                    f"got {', '.join(str(lengths[i]) for i in own)}"
                 )
-            places = [row * width + np.arange(width) for row in ticks(lengths[0])]
-        else:
-            places = [
-                row * width + np.arange(start, end)
-                for start, end, length in zip(ends[:-1], ends[1:], lengths, strict=True)
-                for row in ticks(length)
+            places += [
+                row * width + np.arange(ends[i], ends[i + 1])
+                for row in ticks(lengths[own[0]])
+                for i in own
             ]
         return np.concatenate(places).astype(np.intp)
 

@@ -1,6 +1,7 @@
 """PolicySwitch: several policies on one robot, one of them in charge."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,11 +15,11 @@ from mjrig.control.articulation import Articulation
 from mjrig.control.plant import Plant
 from mjrig.control.policy import PolicyComponent
 from mjrig.control.setpoints import Lease, Source
-from mjrig.errors import BindingError, MissingExtraError, MjrigError, PolicyError, PropertyError
+from mjrig.errors import BindingError, MissingExtraError, MjrigError, PropertyError
 from mjrig.names import literal, suggestion
 from mjrig.properties.array_kinds import Samples
 from mjrig.properties.nested_kinds import NestedList
-from mjrig.properties.scalar_kinds import Float, Int, Text
+from mjrig.properties.scalar_kinds import Bool, Float, Int, Text
 
 
 class PolicySwitch(PolicyComponent):
@@ -30,6 +31,7 @@ class PolicySwitch(PolicyComponent):
     in charge, counted from 0, and is filled up with zeros to the longest.
     """
 
+    enabled = Bool(True, doc="Off: no policy is evaluated, and no setpoints are written.")
     options = NestedList(SwitchOption, polymorphic=False, doc="The policies, by name.")
     choice = Text("", doc="Name of the option in charge; empty: by condition and time.")
     blend = Float(
@@ -76,11 +78,20 @@ class PolicySwitch(PolicyComponent):
         except MjrigError:
             self.prepare()
             raise
-        own = "|".join(literal(b.actuator) for b in self._lead.bindings)
-        self._lease = articulation.take(Source.POLICY, actuators=own, holder=self.label)
+        self._update_lease()
         width = max(loop.observation.size for loop in self._loops if loop is not None)
         self._seen = np.zeros(width + 1, dtype=np.float32)
         self._did = np.zeros(len(self._lead.bindings), dtype=np.float32)
+
+    def _update_lease(self) -> None:
+        """Own the setpoints while running, so that nothing else moves the joints meanwhile."""
+        assert self._robot is not None
+        if self.enabled and self._lease is None:
+            own = "|".join(literal(b.actuator) for b in self._lead.bindings)
+            self._lease = self._robot.take(Source.POLICY, actuators=own, holder=self.label)
+        elif not self.enabled and self._lease is not None:
+            self._lease.release()
+            self._lease = None
 
     def _made(self, option: SwitchOption, robot: Articulation) -> PolicyLoop | None:
         if option.file is None:
@@ -135,6 +146,8 @@ class PolicySwitch(PolicyComponent):
             robot = self._robot
             self.detach()
             self.attach(robot)
+        if "enabled" in names:
+            self._update_lease()
         if "command" in names:
             self._fix_command()
         if "seed" in names:
@@ -165,6 +178,11 @@ class PolicySwitch(PolicyComponent):
     @property
     def choices(self) -> tuple[str, ...]:
         return tuple(option.name for option in self.options)
+
+    @property
+    def choice_files(self) -> tuple[Path | None, ...]:
+        files = (option.file for option in self.options)
+        return tuple(None if file is None else self.find_file(file) for file in files)
 
     @property
     def current(self) -> str:
@@ -300,9 +318,15 @@ class PolicySwitch(PolicyComponent):
         return self._did
 
     def answers(self, observations: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-        raise PolicyError(
-            f"{self.label}: several policies took turns; check each one on its own, as a Policy"
-        )
+        found = np.zeros((len(observations), len(self._lead.bindings)), dtype=np.float32)
+        for i, loop in enumerate(self._loops):
+            rows = np.flatnonzero(observations[:, 0] == i)
+            if loop is not None and rows.size:  # its memory waited while others were in charge
+                own = observations[rows, 1 : 1 + loop.observation.size]
+                names = [b.actuator for b in loop.bindings]
+                order = [names.index(b.actuator) for b in self._lead.bindings]
+                found[rows] = loop.answers(np.ascontiguousarray(own))[:, order]
+        return found
 
     def rays(self) -> FloatArray:
         return self._loop.rays()

@@ -125,7 +125,7 @@ def _about_events(world: World) -> list[str]:
 
 
 def _picture(world: World, path: Path) -> str:
-    from mjrig.cli.picture import draw
+    from mjrig.sim.picture import draw
 
     problem = draw(world.model, world.data, path, _own_camera(world))
     return f"picture: {path}" if problem is None else f"no picture: {problem}"

@@ -7,8 +7,8 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
-from mjrig.cli import picture
 from mjrig.errors import MjrigError, PropertyError
+from mjrig.sim import picture
 from mjrig.sim.world import World
 
 #: Entry points with one function each: `show(world, height)`, which returns what a notebook shows.

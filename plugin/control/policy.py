@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -198,6 +199,11 @@ class PolicyComponent(ActorComponent):
     @property
     def choices(self) -> tuple[str, ...]:
         """Names of the policies it can put in charge; none: it is one policy."""
+        return ()
+
+    @property
+    def choice_files(self) -> tuple[Path | None, ...]:
+        """The policy file of each of them; None: it holds a pose."""
         return ()
 
     @property

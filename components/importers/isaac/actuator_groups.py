@@ -20,6 +20,8 @@ class GroupKind(StrEnum):
     DC = "dc"
     DELAYED = "delayed"
     REMOTIZED = "remotized"
+    #: A geared motor with separate limits for driving and braking (`UnitreeActuator`).
+    CURVE = "curve"
     MLP = "mlp"
     LSTM = "lstm"
 
@@ -35,6 +37,9 @@ _CLASSES = {
 }
 #: What `--actuators` may take unknown classes for.
 SUBSTITUTES = (GroupKind.IMPLICIT, GroupKind.PD, GroupKind.DC)
+#: Corners of the torque-speed curve of a geared motor, and its friction; lower case in mjlab.
+_CORNERS = ("X1", "X2", "Y1", "Y2")
+_STATIC, _VISCOUS, _ACTIVATION = "Fs", "Fd", "Va"
 #: Fields of every group, which are read.
 _READ = frozenset((
     "class_type", "joint_names_expr", "target_names_expr", "effort_limit", "velocity_limit",
@@ -54,6 +59,9 @@ class ActuatorGroup:
     Attributes:
         kp, kd: None where the file leaves them to the USD.
         effort: limit of the effort.
+        effort_sim: limit of the solver, after that of an explicit law.
+        curve: corners x1, x2, y1, y2 of a geared motor.
+        sticking: its friction that does not depend on the speed, already part of `dynamic`.
         saturation, speed: of a DC motor.
         viscous, dynamic: friction.
         delay: least and most physics steps that commands are late.
@@ -75,6 +83,9 @@ class ActuatorGroup:
     armature: Values
     viscous: Values
     dynamic: Values
+    effort_sim: Values = field(default_factory=list)
+    curve: dict[str, Values] = field(default_factory=dict)
+    sticking: Values = field(default_factory=list)
     delay: tuple[int, int] = (0, 0)
     table: Sequence[Sequence[float]] = ()
     network: str = ""
@@ -127,15 +138,21 @@ def read_groups(
 
 def kind_of(entry: VendorEntry) -> GroupKind | None:
     """The law of a group, by its class, or by its fields where the dump lost the class (mjlab)."""
-    if "X1" in entry:
-        return None
+    known = _CLASSES.get(_class(entry)[1].removesuffix("Cfg")) if "class_type" in entry else None
+    if any(_cased(entry, key) in entry for key in _CORNERS):
+        return None if known is not None else GroupKind.CURVE
     if "class_type" in entry:
-        return _CLASSES.get(_class(entry)[1].removesuffix("Cfg"))
+        return known
     if "network_file" in entry:
         return GroupKind.LSTM if "pos_scale" not in entry else GroupKind.MLP
     if "saturation_effort" in entry and "velocity_limit" in entry:
         return GroupKind.DC
     return GroupKind.IMPLICIT if "stiffness" in entry else None
+
+
+def _cased(entry: VendorEntry, key: str) -> str:
+    """A key as the file writes it, in upper or in lower case."""
+    return key.lower() if key.lower() in entry else key
 
 
 def _class(entry: VendorEntry) -> tuple[str, str]:
@@ -160,14 +177,20 @@ def _group(
     key = "joint_names_expr" if "joint_names_expr" in entry else "target_names_expr"
     own = tuple(_driven(entry.at(key), joints, unmatched))
 
-    def values(*keys: str) -> Values:
+    def values(*keys: str, infinite: bool = False) -> Values:
         for wanted in keys:
             if wanted in entry:
-                return per_name(entry.at(wanted), own, unmatched)
+                return per_name(entry.at(wanted), own, unmatched, infinite=infinite)
         return [None] * len(own)
 
-    implicit = kind is GroupKind.IMPLICIT
-    effort = values("effort_limit_sim", "effort_limit") if implicit else values("effort_limit")
+    effort = values("effort_limit", infinite=True)
+    effort_sim = values("effort_limit_sim", infinite=True)
+    if kind is GroupKind.IMPLICIT:
+        effort = _same_limits(entry, own, effort, effort_sim)
+    sticking: Values = [None] * len(own)
+    viscous = sticking
+    if kind is GroupKind.CURVE:
+        sticking, viscous = values(_cased(entry, _STATIC)), values(_cased(entry, _VISCOUS))
     lags = (
         ("min_delay", "max_delay") if "max_delay" in entry else ("delay_min_lag", "delay_max_lag")
     )
@@ -179,17 +202,43 @@ def _group(
         kp=values("stiffness"),
         kd=values("damping"),
         effort=effort,
-        saturation=values("saturation_effort"),
-        speed=values("velocity_limit"),
+        effort_sim=effort_sim,
+        saturation=values("saturation_effort", infinite=True),
+        speed=values("velocity_limit", infinite=True),
+        curve={key.lower(): values(_cased(entry, key), infinite=True) for key in _CORNERS},
+        sticking=sticking,
         armature=values("armature"),
-        viscous=values("viscous_friction", "viscous_damping"),
-        dynamic=values("dynamic_friction", "frictionloss"),
+        viscous=_sum(values("viscous_friction", "viscous_damping"), viscous),
+        dynamic=_sum(values("dynamic_friction", "frictionloss"), sticking),
         delay=_delay(entry, *lags),
         table=_table(entry) if kind is GroupKind.REMOTIZED else (),
         network=entry.text("network_file"),
         scales={k: entry.at(k).data for k in _SCALES if k in entry},
-        lost=tuple(_lost(entry)),
+        lost=tuple(_lost(entry, kind)),
     )
+
+
+def _same_limits(entry: VendorEntry, joints: Sequence[str], one: Values, two: Values) -> Values:
+    """Limits of an implicit group, for which both fields mean the same.
+
+    Raises:
+        SceneError: they differ.
+    """
+    found: Values = []
+    for joint, old, new in zip(joints, one, two, strict=True):
+        if old is not None and new is not None and old != new:
+            raise entry.error(
+                f"effort_limit is {old:g} and effort_limit_sim {new:g} for {joint!r}; of an "
+                "implicit actuator they mean the same"
+            )
+        found.append(old if new is None else new)
+    return found
+
+
+def _sum(one: Values, two: Values) -> Values:
+    """Sums of what is given."""
+    pairs = zip(one, two, strict=True)
+    return [None if a is None and b is None else (a or 0.0) + (b or 0.0) for a, b in pairs]
 
 
 _SCALES = ("pos_scale", "vel_scale", "torque_scale", "input_order", "input_idx")
@@ -228,10 +277,12 @@ def _table(entry: VendorEntry) -> list[list[float]]:
     return sorted(rows)
 
 
-def _lost(entry: VendorEntry) -> Iterator[str]:
+def _lost(entry: VendorEntry, kind: GroupKind) -> Iterator[str]:
     """Fields with a value that has no place here."""
+    curve = (*_CORNERS, _STATIC, _VISCOUS, _ACTIVATION) if kind is GroupKind.CURVE else ()
+    read = {*_READ, *curve, *(key.lower() for key in curve)}
     for key, value in entry.mapping().items():
-        if value is None or key in _READ or value in (0.0, 1.0):
+        if value is None or key in read or value in (0.0, 1.0):
             continue
         yield f"{key} {_brief(value)}"
     friction: Any = entry.at("friction").data if "friction" in entry else 0.0

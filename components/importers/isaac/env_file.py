@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from mjrig.components.importers.isaac.joint_order import TreeOrder
@@ -187,7 +188,7 @@ class EnvFile:
         names = list(groups) or [self._usual_group(there)]
         found: list[ObservedTerm] = []
         for name in names:
-            found += self._group(there.at(name))
+            found += [replace(term, group=name) for term in self._group(there.at(name))]
         if not found:
             raise there.error(f"the groups {listed(names)} have no terms")
         return found

@@ -1,7 +1,7 @@
 """Observation terms: functions of Isaac Lab and mjlab as terms of policy.yaml."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mjrig.components.importers.isaac.patterns import bounds, chosen, flat_numbers, python_name
@@ -33,6 +33,7 @@ class ObservedTerm:
         history: samples, this one included.
         size: values of one sample, where the file says so.
         joints: names, where the file says so.
+        group: the observation group it is in.
     """
 
     name: str
@@ -46,6 +47,7 @@ class ObservedTerm:
     size: int | None = None
     joints: tuple[str, ...] = ()
     kind: str = ""
+    group: str = ""
 
 
 @dataclass
@@ -61,6 +63,7 @@ class TermContext:
         sensor: the entry of a sensor by name; None: there is none.
         xyzw: whether quaternions of the file are x, y, z, w.
         at_com: whether the velocity of the base is that of its centre of mass.
+        inputs: observation groups that are an input of the network each, by its name.
         notes, assumed: get what is taken over in a way to be told.
     """
 
@@ -74,6 +77,7 @@ class TermContext:
     at_com: bool = True
     robot_name: str = "robot"
     command: str = ""
+    inputs: Sequence[str] = ()
     notes: list[str] = field(default_factory=list)
     assumed: list[str] = field(default_factory=list)
 
@@ -103,7 +107,10 @@ def read_terms(found: Sequence[ObservedTerm], context: TermContext) -> list[Term
     refused: list[str] = []
     for term in found:
         try:
-            made.append(_made(term, context))
+            one = _made(term, context)
+            if term.group in context.inputs:
+                one = replace(one, data={**one.data, "input": term.group})
+            made.append(one)
         except NoTermError as error:
             refused.append(f"{term.name!r} ({_source(term)}{_params(term)}): {error}")
     if refused:

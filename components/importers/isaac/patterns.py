@@ -54,10 +54,12 @@ def chosen(entry: VendorEntry, names: Sequence[str], *, keep_order: bool = False
     return found if keep_order else [name for name in names if name in found]
 
 
-def per_name(entry: VendorEntry, names: Sequence[str], unmatched: list[str]) -> Values:
+def per_name(
+    entry: VendorEntry, names: Sequence[str], unmatched: list[str], *, infinite: bool = False
+) -> Values:
     """One value per name: of a number, a list, or numbers by pattern; None where none is given.
 
-    Patterns that match nothing are added to `unmatched`.
+    Patterns that match nothing are added to `unmatched`; `infinite`: +inf is a value too.
 
     Raises:
         SceneError: it is none of these, or two patterns match one name.
@@ -66,13 +68,15 @@ def per_name(entry: VendorEntry, names: Sequence[str], unmatched: list[str]) -> 
     if data is None:
         return [None] * len(names)
     if isinstance(data, dict):
-        return _by_pattern(entry, names, unmatched)
+        return _by_pattern(entry, names, unmatched, infinite=infinite)
     if isinstance(data, list):
         return list(flat_numbers(entry, len(names)))
-    return [entry.as_number()] * len(names)
+    return [entry.as_number(infinite=infinite)] * len(names)
 
 
-def _by_pattern(entry: VendorEntry, names: Sequence[str], unmatched: list[str]) -> Values:
+def _by_pattern(
+    entry: VendorEntry, names: Sequence[str], unmatched: list[str], *, infinite: bool
+) -> Values:
     values: dict[str, float | None] = {}
     origin: dict[str, str] = {}
     for pattern, item in entry.entries():
@@ -82,7 +86,8 @@ def _by_pattern(entry: VendorEntry, names: Sequence[str], unmatched: list[str]) 
         for name in own:
             if name in values:
                 raise entry.error(f"{origin[name]!r} and {pattern!r} both match {name!r}")
-            values[name], origin[name] = (None if item.data is None else item.as_number()), pattern
+            given = None if item.data is None else item.as_number(infinite=infinite)
+            values[name], origin[name] = given, pattern
     return [values.get(name) for name in names]
 
 

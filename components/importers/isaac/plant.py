@@ -1,18 +1,20 @@
 """The plant of a training in a scene: actuators, joint dynamics and controllers of the robot."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from mjrig.components.importers.isaac.actuator_groups import ActuatorGroup, GroupKind
+from mjrig.components.importers.isaac.effort_limits import clamps_of, plain_limits
 from mjrig.components.importers.isaac.joint_order import JointOrder
 from mjrig.components.importers.sources.found import Doubt
 from mjrig.components.importers.sources.robot import Robot
+from mjrig.components.laws.onnx_file import OnnxFile
+from mjrig.errors import PropertyError
 from mjrig.names import listed, literal
 
-_EXPLICIT_GAINS = (GroupKind.PD, GroupKind.DC, GroupKind.DELAYED, GroupKind.REMOTIZED)
 _NETS = (GroupKind.MLP, GroupKind.LSTM)
 
 
@@ -189,9 +191,10 @@ class PlantWriter:
 
     def _explicit(self, group: ActuatorGroup) -> None:
         here = [self._here(joint) for joint in group.joints]
-        for joint, given in zip(group.joints, group.effort, strict=True):
+        limits = plain_limits(group)
+        for joint, given in zip(group.joints, limits, strict=True):
             self._made.limits[joint] = self._limit(joint, given)
-        if None in group.effort:
+        if None in limits:
             self._keep("effort limits", group)
         lacking = [j for j in here if j not in self._motors or self._motors[j].kind != "motor"]
         for joint in lacking:  # they take efforts from now on; what limits them stays
@@ -209,42 +212,16 @@ class PlantWriter:
             }
         data |= {"actuators": [literal(joint) for joint in here]}
         data["torque_limit"] = math.inf
-        clamps = list(self._clamps(group))
+        clamps = clamps_of(group, self._each, self._made.doubts)
         if clamps:
             data["clamps"] = clamps
-        elif any(v is not None for v in group.effort):
-            limits = [math.inf if v is None else v for v in group.effort]
-            data["torque_limit"] = self._each(group.joints, limits)
+        elif any(v is not None for v in limits):
+            unlimited = [math.inf if v is None else v for v in limits]
+            data["torque_limit"] = self._each(group.joints, unlimited)
         if group.delay[1]:
             least, most = group.delay
             data["delay"] = {"steps": most} if least == most else {"random": [least, most]}
         self._made.controllers.append(data)
-
-    def _clamps(self, group: ActuatorGroup) -> Iterator[dict[str, Any]]:
-        if group.kind is GroupKind.REMOTIZED:
-            angles, _, efforts = zip(*group.table, strict=True)
-            yield {"type": "PositionTable", "positions": [*angles], "efforts": [*efforts]}
-        if group.kind is GroupKind.LSTM:  # its torque-speed line is evaluated at rest
-            limits = [_least(s, e) for s, e in zip(group.saturation, group.effort, strict=True)]
-            yield {"type": "MaxEffort", "max_effort": self._each(group.joints, limits)}
-        if group.kind not in (GroupKind.DC, GroupKind.MLP):
-            return
-        saturation = [_least(s) for s in group.saturation]
-        speed, most = [_least(s) for s in group.speed], [_least(e) for e in group.effort]
-        if any(math.isinf(v) for v in (*saturation, *speed)):
-            text = (
-                f"the actuators {group.name!r} have no saturation_effort or no velocity_limit: "
-                "their torque-speed line is in the USD, and only effort_limit is applied"
-            )
-            self._made.doubts.append(Doubt("not-taken-over", text))
-            yield {"type": "MaxEffort", "max_effort": self._each(group.joints, most)}
-            return
-        yield {
-            "type": "DCMotor",
-            "saturation_effort": self._each(group.joints, saturation),
-            "velocity_limit": self._each(group.joints, speed),
-            "max_effort": self._each(group.joints, most),
-        }
 
     def _each(self, joints: Sequence[str], values: Sequence[float | None]) -> Any:
         """One number where all are equal, else numbers by joint."""
@@ -258,21 +235,31 @@ class PlantWriter:
         name = Path(group.network.replace("\\", "/")).name
         path = self._folder / f"{Path(name).stem}.onnx"
         if not path.is_file():
-            scales = "".join(f", {k}: {v}" for k, v in group.scales.items())
             raise group.entry.error(
                 f"the actuators are the network {name!r}: TorchScript is not run here. Convert it "
-                f"to ONNX with metadata (model_type: {group.kind}{scales}; docs/actuation.md) "
-                f"and put it beside {group.entry.document.file} as {path.name}"
+                f"to ONNX (docs/actuation.md) and put it beside {group.entry.document.file} as "
+                f"{path.name}"
             )
-        return {"path": path.resolve().as_posix(), "network": str(group.kind)}
+        data: dict[str, Any] = {"path": path.resolve().as_posix(), "network": str(group.kind)}
+        scales = {_SAME.get(key, key): value for key, value in group.scales.items()}
+        if not scales:
+            return data
+        try:
+            file = OnnxFile(path).metadata
+        except PropertyError as error:
+            raise group.entry.error(f"the network of the actuators: {error}") from None
+        told = {_SAME.get(key, key): value for key, value in file.items()}
+        for key, value in scales.items():
+            if key in told and told[key] != value:
+                text = f"{path.name} says {key} {told[key]}, the actuators {group.name!r} {value}"
+                self._made.doubts.append(Doubt("not-taken-over", f"{text}: theirs is used"))
+        return data | {"metadata": scales}
 
 
+#: Another name for the same entry of a network's metadata.
+_SAME = {"torque_scale": "effort_scale"}
 _NATIVE = {
     "position": "PositionActuator",
     "velocity": "VelocityActuator",
     "effort": "MotorActuator",
 }
-
-
-def _least(*values: float | None) -> float:
-    return min((v for v in values if v is not None), default=math.inf)

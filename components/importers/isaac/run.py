@@ -39,7 +39,9 @@ def read_run(source: PolicySource, env: EnvFile) -> FoundPolicy:
 
 
 def _context(run: Run) -> TermContext:
+    network = run.source.network
     return TermContext(
+        inputs=[] if network is None else [n for n in network.inputs if n != network.observation],
         robot=run.source.robot,
         joints=dict(zip(run.order.names, run.order.here, strict=True)),
         moved=run.here(run.moved),

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from hashlib import sha256
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -96,6 +97,14 @@ class NetworkFile:
             return None
         shape: list[Any] = self.onnx.shape(name)
         return shape[-1] if shape and isinstance(shape[-1], int) else None
+
+    def values(self, name: str) -> int | None:
+        """Number of values of an input, of one world; None: not stated, or not there."""
+        if self.onnx is None or name not in self.inputs:
+            return None
+        first, *rest = self.onnx.shape(name) or [None]
+        sizes = [*([first] if isinstance(first, int) else []), *rest]
+        return prod(sizes) if sizes and all(isinstance(s, int) for s in sizes) else None
 
     def recurrent(self) -> dict[str, str]:
         """Inputs that are outputs of the tick before: `h_in` ← `h_out`."""

@@ -133,9 +133,11 @@ class VendorEntry:
             return float(default)
         return self.at(key).as_number(above=above)
 
-    def as_number(self, *, above: float = -math.inf) -> float:
-        """Itself as a finite number."""
+    def as_number(self, *, above: float = -math.inf, infinite: bool = False) -> float:
+        """Itself as a finite number; `infinite`: as a number or +inf, which is no limit."""
         value = _number(self.data)
+        if infinite and value is not None and value == math.inf:
+            return value
         if value is None or not math.isfinite(value):
             raise self.error(f"must be a finite number, got {_short(self.data)}")
         if value <= above:

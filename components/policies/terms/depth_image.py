@@ -68,6 +68,10 @@ class DepthImage(ObservationTerm):
         top, bottom, left, right = map(int, self.crop)
         return int(self.size[0]) - left - right, int(self.size[1]) - top - bottom
 
+    def image_size(self) -> tuple[int, int]:
+        width, height = self._cropped()
+        return height // int(self.smaller[1]), width // int(self.smaller[0])
+
     def connect(self, view: View) -> int:
         model, self._data = view.model, view.data
         self._model = model

@@ -94,6 +94,10 @@ class HeightScan(ObservationTerm):
                 ("cells",),
             )
 
+    def image_size(self) -> tuple[int, int]:
+        x, y = (len(_axis(float(size), self.resolution)) for size in self.extent)
+        return (y, x) if self.grid is GridOrder.XY else (x, y)
+
     def connect(self, view: View) -> int:
         model, data = view.model, view.data
         body = self._find_frame(view)

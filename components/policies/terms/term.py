@@ -93,6 +93,10 @@ class ObservationTerm(Component):
         """Write the values of this tick, in SI units, before scale and clip: (…, values)."""
         raise NotImplementedError
 
+    def image_size(self) -> tuple[int, int] | None:
+        """Hook: rows and columns of what it gives, row by row; None: it is no image."""
+        return None
+
     def restart(self) -> None:
         """Hook: the world was reset; clear all memory."""
 

@@ -13,6 +13,7 @@ from mjrig.sim2sim.compare.matching import match
 from mjrig.sim2sim.play.policy_loop import in_the_loop, policies
 from mjrig.sim2sim.recorded_policy.action_checks import ActionChecks
 from mjrig.sim2sim.recorded_policy.network_check import NetworkCheck
+from mjrig.sim2sim.recorded_policy.option_checks import check_options, give_command
 from mjrig.sim2sim.recorded_policy.policy_case import PolicyCase, read_policy
 from mjrig.sim2sim.recorded_policy.precision_checks import check_precision
 from mjrig.sim2sim.recorded_policy.rate_checks import (
@@ -21,7 +22,7 @@ from mjrig.sim2sim.recorded_policy.rate_checks import (
     check_rate,
     check_velocities,
 )
-from mjrig.sim2sim.recorded_policy.recomputed import real_ticks, schedule_of
+from mjrig.sim2sim.recorded_policy.recomputed import real_ticks
 from mjrig.sim2sim.recorded_policy.start_checks import TARGET, StartChecks
 from mjrig.sim2sim.recorded_policy.term_checks import TermChecks
 
@@ -47,6 +48,11 @@ def check_policy(
     ticks = matches[0].recorded.policy
     if ticks is None or not real_ticks(ticks):
         return [], ["the policy: no observations and actions were recorded"]
+    if isinstance(policy, PolicyComponent) and policy.choices:
+        try:
+            return check_options(recording, world, matches, policy)
+        finally:
+            world.reset()
     path = _file(policy)
     if path is None:
         return [], ["the policy: it has no file"]
@@ -78,7 +84,7 @@ def _checked(case: PolicyCase) -> tuple[list[ReplayFinding], list[str]]:
         return found, ["terms and actions: they are in another order"]
     # A stand of another length is one cause; the rest is compared as if both began together.
     case = replace(case, shift=begins_later(case))
-    _command(case)
+    give_command(case)
     began, terms, actions = StartChecks(case), TermChecks(case), ActionChecks(case)
     network = NetworkCheck(case)
     seen, done = terms.run(), actions.run()
@@ -97,11 +103,3 @@ def _checked(case: PolicyCase) -> tuple[list[ReplayFinding], list[str]]:
         found = list(check_precision(case))
     open_ = [*began.open, *terms.open, *actions.open, *network.open]
     return found, open_
-
-
-def _command(case: PolicyCase) -> None:
-    """Give the policy the recorded commands."""
-    began = case.began + case.shift * case.recording.timestep
-    schedule = schedule_of(case.ticks, case.recording.timestep, began)
-    if schedule and len(schedule[0][1]) == case.policy.command_now.size > 0:
-        case.policy.follow(schedule)

@@ -55,15 +55,26 @@ class TermLayout:
     def places(self, order: str = "", by: str = "") -> list[Indices]:
         """Per term the places of its values, (age, value); age 0 is the present tick."""
         order, by = order or self.order, by or self.by
-        found: list[Indices] = []
-        width, start = sum(t.size for t in self.terms), 0
+        found: dict[int, Indices] = {}
+        start = 0
+        for block in self._blocks(by):
+            width, first = sum(t.size for t in block), start
+            for term in block:
+                ages = np.arange(term.history)
+                rows = ages if order == NEWEST else term.history - 1 - ages
+                found[id(term)] = first + rows[:, None] * width + np.arange(term.size)
+                first += term.size
+            start += sum(t.size * t.history for t in block)
+        return [found[id(term)] for term in self.terms]
+
+    def _blocks(self, by: str) -> list[list[LayoutTerm]]:
+        """Terms whose values lie together: each alone, or frames of all that feed an input."""
+        if by != FRAME:
+            return [[term] for term in self.terms]
+        found: dict[str, list[LayoutTerm]] = {}
         for term in self.terms:
-            ages = np.arange(term.history)
-            rows = ages if order == NEWEST else term.history - 1 - ages
-            step = width if by == FRAME else term.size
-            found.append(start + rows[:, None] * step + np.arange(term.size))
-            start += term.size * (1 if by == FRAME else term.history)
-        return found
+            found.setdefault(str(term.said.get("input") or ""), []).append(term)
+        return list(found.values())
 
 
 def layout_of(

@@ -78,9 +78,31 @@ class TaskResult:
         return list(dict.fromkeys(row.error for row in self.rows if row.error))
 
 
+@dataclass(frozen=True)
+class Film:
+    """A film of an episode.
+
+    Attributes:
+        policy, task, seed: which episode.
+        rank: its place among those of the task: worst, median, …
+        fell: time of the fall [s]; None: it stayed up.
+        file: relative to the folder of the bench.
+    """
+
+    policy: str
+    task: str
+    seed: int
+    rank: str
+    fell: float | None
+    file: str
+
+
 @dataclass
 class Benched:
-    """Result of a bench: the tasks of each policy; `notes` are remarks on a policy."""
+    """Result of a bench: the tasks of each policy; `notes` are remarks on a policy.
+
+    `films` are films of episodes, `no_films` is why there are none.
+    """
 
     suite: BenchSuite
     seeds: tuple[int, ...]
@@ -89,6 +111,8 @@ class Benched:
     notes: dict[str, list[str]] = field(default_factory=dict)
     digests: dict[str, str] = field(default_factory=dict)
     kept: int = 0
+    films: list[Film] = field(default_factory=list)
+    no_films: str = ""
 
     @property
     def tasks(self) -> list[str]:

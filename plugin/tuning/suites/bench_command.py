@@ -61,6 +61,14 @@ def add(commands: Any) -> None:
         suffixes=(".h5",),
         needs=("a recording", "h5py", "record"),
     )
+    parser.add_argument(
+        "--videos",
+        type=int,
+        default=0,
+        metavar="N",
+        help="film N episodes of every task and policy for bench.html: the worst, the median, … "
+        "(none)",
+    )
     add_execution(parser)
     add_work(parser.add_argument_group("parallel execution"))
     add_trust(parser)
@@ -78,9 +86,11 @@ def run(options: argparse.Namespace) -> int:
     """Run the bench and print its report."""
     import sys
 
+    from mjrig.errors import PropertyError
     from mjrig.tuning.suites.bench import bench
     from mjrig.tuning.suites.bench_html import write_page
     from mjrig.tuning.suites.bench_report import headline, text_report, write_csv, write_json
+    from mjrig.tuning.suites.films import add_films
     from mjrig.tuning.suites.suite import BenchSuite
     from mjrig.tuning.suites.suspicion import add_suspicions
     from mjrig.tuning.suites.thresholds import read_thresholds, too_low
@@ -90,6 +100,9 @@ def run(options: argparse.Namespace) -> int:
     limits = read_thresholds(options.fail_below, names)
     if options.record is not None:
         return _record(options, suite, names)
+    if options.videos and options.output is None:
+        raise PropertyError("--videos needs -o, the folder they are written to")
+    tell = lambda text: print(text, file=sys.stderr) if sys.stderr.isatty() else None  # noqa: E731
     found = bench(
         options.policies,
         suite,
@@ -101,11 +114,14 @@ def run(options: argparse.Namespace) -> int:
         workers=options.workers,
         scheduler=options.scheduler,
         trust=bool(options.trust),
-        report=lambda text: print(text, file=sys.stderr) if sys.stderr.isatty() else None,
+        report=tell,
     )
     add_suspicions(found)
     print(text_report(found, options.suite))
     if options.output is not None:
+        add_films(found, options.output, options.videos, options.execution, tell)
+        if found.no_films:
+            print(f"no videos: {found.no_films}")
         write_csv(found, options.output / "results.csv")
         write_json(found, options.output / "bench.json")
         write_page(found, options.suite, options.output)

@@ -3,11 +3,12 @@
 from collections.abc import Iterator
 from html import escape
 from pathlib import Path
+from urllib.parse import quote
 
 from mjrig.files.replacing import cannot_be_written
 from mjrig.files.writing import write_atomically
 from mjrig.sim2sim.report.html_page import html_page, html_table
-from mjrig.tuning.suites.bench import Benched
+from mjrig.tuning.suites.bench import Benched, Film
 from mjrig.tuning.suites.bench_report import TASK_HEAD, replay_lines, task_rows
 from mjrig.tuning.suites.episode_metrics import DEFINITIONS
 from mjrig.tuning.suites.standings import leaderboard, margins, pairings, success
@@ -93,6 +94,7 @@ def _body(found: Benched, suite: str) -> Iterator[str]:
     # Intervals stay on one line: the table scrolls where it is too wide.
     rows = [[cell.replace(" ", "\u00a0") for cell in row] for row in task_rows(found)]
     yield from html_table(TASK_HEAD, rows)
+    yield from _films(found)
     yield from _pairs(found)
     yield from _list("Level at which half of the episodes fall", _margins(found))
     yield from _list("Earliest falls", replay_lines(found, suite))
@@ -101,6 +103,45 @@ def _body(found: Benched, suite: str) -> Iterator[str]:
     yield from _list("Not run", [f"{e.name}: {e.problem}" for e in found.entrants if e.problem])
     yield "<h2>Definitions</h2>"
     yield from html_table((), [(name, unit, text) for name, (unit, text) in DEFINITIONS.items()])
+
+
+def _films(found: Benched) -> Iterator[str]:
+    if found.no_films:
+        yield f'<h2>Videos</h2><p class="dim">None: {escape(found.no_films)}</p>'
+    if not found.films:
+        return
+    yield f"<h2>Videos</h2><style>{_FILM_STYLE}</style>"
+    yield (
+        '<p class="dim">Each is the very episode of its seed. Worst: the earliest fall, else the '
+        "largest error of the velocity.</p>"
+    )
+    for task in found.tasks:
+        own = [film for film in found.films if film.task == task]
+        if own:
+            yield f'<h3>{escape(task)}</h3><div class="films">'
+            yield from map(_film, own)
+            yield "</div>"
+
+
+def _film(film: Film) -> str:
+    end = "stayed up" if film.fell is None else f"fell after {film.fell:.1f} s"
+    tone = "good" if film.fell is None else "bad"
+    about = f"{film.policy}, {film.task}, seed {film.seed}: {end}"
+    return (
+        f'<figure><img loading="lazy" width="320" height="180" src="{quote(film.file)}" '
+        f'alt="{escape(about)}"><figcaption>{escape(film.policy)}<br>'
+        f'<span class="dim">{film.rank}, seed {film.seed}:</span> '
+        f'<span class="{tone}">{end}</span></figcaption></figure>'
+    )
+
+
+_FILM_STYLE = """
+h3 { font-size: 1rem; margin: 1rem 0 .3rem; }
+.films { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(17rem, 100%), 1fr));
+  gap: 1rem; }
+figure { margin: 0; } figure img { width: 100%; height: auto; border-radius: 6px; }
+figcaption { font-size: .85rem; }
+"""
 
 
 def _pairs(found: Benched) -> Iterator[str]:

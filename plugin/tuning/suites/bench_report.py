@@ -183,6 +183,7 @@ def bench_data(found: Benched) -> dict[str, object]:
             for p in pairings(found)
         ],
         "margins": {name: _plain(margins(found, name)) for name in found.results},
+        "videos": [vars(film) for film in found.films],
     }
 
 

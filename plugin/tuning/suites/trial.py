@@ -1,6 +1,7 @@
 """PolicyTrial: one episode of a task as a test of a sweep, which brings executors and resuming."""
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -78,10 +79,14 @@ def policy_of(robot: Articulation) -> PolicyComponent:
 
 
 def record_episode(
-    host: WorldHost, task: BenchTask, randomisation: Randomisation, seed: int
+    host: WorldHost,
+    task: BenchTask,
+    randomisation: Randomisation,
+    seed: int,
+    watch: Callable[[], object] = lambda: None,
 ) -> EpisodeLog:
-    """Run an episode from the present state to its end, or to a fall."""
-    return _Episode(host, task, randomisation, seed).run()
+    """Run an episode from the present state to its end, or to a fall; `watch` sees every tick."""
+    return _Episode(host, task, randomisation, seed).run(watch)
 
 
 class _Episode:
@@ -108,7 +113,7 @@ class _Episode:
         self._ground = GroundContacts(host, task.terminate) if host.base is not None else None
         self._lowest = SUNK * self._ground.height() if self._ground is not None else 0.0
 
-    def run(self) -> EpisodeLog:
+    def run(self, watch: Callable[[], object]) -> EpisodeLog:
         """The samples."""
         rows: dict[str, list[FloatArray]] = {name: [] for name in _ROWS}
         fell_at = None
@@ -116,6 +121,7 @@ class _Episode:
             self._bumps.step(min(self._every, self._steps - done))
             if not self._host.alive[0]:
                 break
+            watch()
             slip, fell = self._look()
             if done >= self._stand:
                 self._sample(rows, slip)

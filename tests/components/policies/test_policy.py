@@ -498,8 +498,9 @@ def test_what_does_not_fit_is_said_before_anything_runs(
 def test_an_input_that_nothing_feeds_is_named(tmp_path: Path) -> None:
     linear(tmp_path / "policy.onnx", np.eye(2), leave="memory")
     message = (
-        "robot.Policy.file: policy.onnx: also takes memory, which nothing feeds: declare "
-        "recurrent: {memory: …} with one of the outputs actions, or time_step: memory"
+        "robot.Policy.file: policy.onnx: also takes memory, which nothing feeds: give terms "
+        "input: memory, or declare recurrent: {memory: …} with one of the outputs actions, or "
+        "time_step: memory"
     )
     with refused(BindingError, message):
         make(tmp_path)

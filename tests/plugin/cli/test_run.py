@@ -92,7 +92,7 @@ def test_the_scenes_own_camera_takes_the_picture(
     (tmp_path / "arm.xml").write_text(arm().replace("<worldbody>", hero))
     text = "mjrig: 1\nactors:\n  - {name: a, model: arm.xml}\n"
     asked: list[str] = []
-    monkeypatch.setattr("mjrig.cli.picture.draw", lambda *given: asked.append(given[3]))
+    monkeypatch.setattr("mjrig.sim.picture.draw", lambda *given: asked.append(given[3]))
     for more in ("", "  - {name: view, prop: {type: CameraProp}}\n"):
         world = mjrig.World(mjrig.Scene.parse(text + more, tmp_path))
         run(world, 0.0, picture=tmp_path / "p.png")
@@ -158,7 +158,7 @@ def test_a_picture_of_the_end_is_drawn(world: mjrig.World, tmp_path: Path) -> No
 def test_a_picture_that_cannot_be_drawn_is_said_and_the_run_is_fine(
     world: mjrig.World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mjrig.cli.picture.draw", lambda *given: "egl: no display")
+    monkeypatch.setattr("mjrig.sim.picture.draw", lambda *given: "egl: no display")
     text = run(world, 0.01, picture=tmp_path / "p.png")
     assert text.splitlines()[-1] == "no picture: egl: no display"
 

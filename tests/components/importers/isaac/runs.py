@@ -18,6 +18,7 @@ import numpy as np
 import yaml
 
 from tests.components.importers import biped
+from tests.components.importers.isaac.plants import actuator_of, by_pattern, plant
 
 Data = dict[str, Any]
 JOINTS = ("right_hip_joint", "left_hip_joint", "arm_joint", "right_knee_joint", "left_knee_joint")
@@ -165,9 +166,14 @@ class _Dumper(yaml.Dumper):
         return True
 
 
-def write(folder: Path, data: Data, name: str = "params/env.yaml") -> Path:
-    """A file of a run."""
-    text = yaml.dump(data, Dumper=_Dumper, default_flow_style=False, sort_keys=False)
+class _Tied(yaml.Dumper):
+    """What occurs twice is an anchor and aliases, as mjlab's own dumper writes it."""
+
+
+def write(folder: Path, data: Data, name: str = "params/env.yaml", *, tied: bool = False) -> Path:
+    """A file of a run; `tied`: with anchors and aliases."""
+    dumper = _Tied if tied else _Dumper
+    text = yaml.dump(data, Dumper=dumper, default_flow_style=False, sort_keys=False)
     return biped.write(folder / name, text)
 
 
@@ -181,18 +187,6 @@ def agent(**changes: Any) -> Data:
 
 
 # The loop of the tests --------------------------------------------------------------------------
-
-
-def by_pattern(values: Any, names: Sequence[str], otherwise: float) -> list[float]:
-    """A number, or numbers by pattern."""
-    if not isinstance(values, dict):
-        return [float(otherwise if values is None else values)] * len(names)
-    found = []
-    for name in names:
-        own = [v for key, v in values.items() if re.fullmatch(key, name)]
-        assert len(own) < 2
-        found.append(float(own[0]) if own else otherwise)
-    return found
 
 
 def breadth_first(path: Path) -> list[str]:
@@ -239,8 +233,9 @@ def reference(
         zip(names, by_pattern(robot["init_state"]["joint_pos"], names, 0.0), strict=True)
     )
     m.opt.timestep = data["sim"]["dt"]
-    laws = _plant(m, robot["actuators"], names)
+    laws = plant(m, robot["actuators"], names, path.parent / "params")
     d = mujoco.MjData(m)
+    mujoco.mj_setConst(m, d)  # weights of constraints follow the armature
     d.qpos[:3] = robot["init_state"]["pos"]
     for name in names:
         d.qpos[m.joint(name).qposadr[0]] = default[name]
@@ -259,58 +254,9 @@ def reference(
         for name, law in laws.items():
             joint = m.joint(name)
             q, v = d.qpos[joint.qposadr[0]], d.qvel[joint.dofadr[0]]
-            d.ctrl[_actuator(m, name)] = law(targets[name], q, v)
+            d.ctrl[actuator_of(m, name)] = law(targets[name], q, v)
         mujoco.mj_step(m, d)
     return Reference(observation, targets, d.qpos.copy(), d.qfrc_actuator.copy())
-
-
-def _actuator(m: Any, joint: str) -> int:
-    return next(i for i in range(m.nu) if m.actuator_trnid[i, 0] == m.joint(joint).id)
-
-
-def _plant(m: Any, groups: Data, names: Sequence[str]) -> dict[str, Any]:
-    """Actuators of the model as the groups have them; the law of each joint."""
-    laws: dict[str, Any] = {}
-    for group in groups.values():
-        patterns = group["joint_names_expr"]
-        own = [n for n in names if any(re.fullmatch(p, n) for p in patterns)]
-        kind = re.split(r"[:.]", group["class_type"].rstrip("'>"))[-1]
-        columns = [by_pattern(group.get(k), own, math.nan) for k in
-                   ("stiffness", "damping", "effort_limit", "effort_limit_sim", "armature",
-                    "saturation_effort", "velocity_limit")]  # fmt: skip
-        for name, kp, kd, effort, effort_sim, armature, stall, speed in zip(
-            own, *columns, strict=True
-        ):
-            i, dof = _actuator(m, name), m.joint(name).dofadr[0]
-            if not math.isnan(armature):
-                m.dof_armature[dof] = armature
-            if kind == "ImplicitActuator":
-                limit = effort_sim if not math.isnan(effort_sim) else effort
-                limit = m.actuator_ctrlrange[i, 1] if math.isnan(limit) else limit
-                m.actuator_gainprm[i, 0], m.actuator_biasprm[i, :3] = kp, (0.0, -kp, -kd)
-                m.actuator_biastype[i] = mujoco.mjtBias.mjBIAS_AFFINE
-                m.actuator_ctrllimited[i], m.actuator_forcelimited[i] = False, True
-                m.actuator_forcerange[i] = -limit, limit
-                m.opt.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
-                laws[name] = lambda t, q, v: t
-            elif kind == "DCMotor":
-                laws[name] = _dc(kp, kd, stall, speed, effort)
-            else:
-                laws[name] = _pd(kp, kd, math.inf if math.isnan(effort) else effort)
-    return laws
-
-
-def _pd(kp: float, kd: float, limit: float) -> Any:
-    return lambda t, q, v: float(np.clip(kp * (t - q) + kd * (0.0 - v), -limit, limit))
-
-
-def _dc(kp: float, kd: float, stall: float, speed: float, limit: float) -> Any:
-    def law(t: float, q: float, v: float) -> float:
-        w = float(np.clip(v, -speed * (1 + limit / stall), speed * (1 + limit / stall)))
-        high, low = min(stall * (1 - w / speed), limit), max(stall * (-1 - w / speed), -limit)
-        return float(np.clip(kp * (t - q) + kd * (0.0 - v), low, high))
-
-    return law
 
 
 def _actions(

@@ -1,6 +1,7 @@
 """env.yaml of Isaac Lab and mjlab: what is read, what is said, and what is refused by name."""
 
 import json
+import math
 from pathlib import Path
 from typing import Any, cast
 
@@ -226,6 +227,48 @@ def test_a_learned_actuator_runs_from_the_onnx_file_beside_the_run(tmp_path: Pat
     world_of(found).step(8)
 
 
+def test_a_curve_has_its_corners_and_its_friction(tmp_path: Path) -> None:
+    data = runs.env()
+    group = runs.actuators(X1={".*_hip_joint": 13.5, ".*_knee_joint": 14.5, "arm_joint": 1e9},
+                           X2=30.0, Y1=20.2, Y2={"arm_joint": 9.0, ".*_hip_joint": 23.4}, Fs=1.6,
+                           Fd=0.16, Va=0.01, min_delay=0, max_delay=4)  # fmt: skip
+    group["class_type"] = "unitree_rl_lab.assets.robots.unitree_actuators:UnitreeActuator"
+    data["scene"]["robot"]["actuators"] = {"legs": group}
+    found = imported(tmp_path, data)
+    law = actor_of(found)["components"][0]
+    (clamp,) = law["clamps"]
+    hip, knee = "right_hip_joint", "right_knee_joint"
+    assert [clamp[key][hip] for key in ("x1", "x2", "y2")] == [13.5, 30.0, 23.4]
+    assert [clamp[key][knee] for key in ("x1", "y2")] == [14.5, 20.2]  # without Y2 it is Y1
+    assert [clamp["x2"]["arm_joint"], clamp["y2"]["arm_joint"]] == [math.inf, 9.0]
+    assert clamp["y1"] == 20.2 and law["delay"] == {"random": [0, 4]}
+    assert set(actor_of(found)["dynamics"]["frictionloss"].values()) == {1.6}
+    assert set(actor_of(found)["dynamics"]["damping"].values()) == {0.16}
+    said = [f.text for f in found.findings if f.code == "assumed"]
+    assert any("Fs·tanh(v/Va) + Fd·v, a force of the law there, is frictionloss" in s for s in said)
+    world_of(found).step(8)
+
+
+def test_scales_of_a_learned_group_come_before_those_of_its_file(tmp_path: Path) -> None:
+    from tests import networks
+
+    data = runs.env()
+    group = runs.actuators("ActuatorNetMLP", effort_limit=30.0, saturation_effort=20.0,
+                           velocity_limit=9.0, stiffness=None, damping=None, pos_scale=-1.0,
+                           vel_scale=1.0, torque_scale=2.0, input_order="vel_pos",
+                           input_idx=[0, 1], network_file="/nets/legs.pt")  # fmt: skip
+    data["scene"]["robot"]["actuators"] = {"legs": group}
+    (tmp_path / "params").mkdir(exist_ok=True)
+    networks.mlp(tmp_path / "params/legs.onnx", 4, {"pos_scale": 1.0, "effort_scale": 2.0})
+    found = imported(tmp_path, data)
+    told = actor_of(found)["components"][0]["metadata"]
+    assert told == {"pos_scale": -1.0, "vel_scale": 1.0, "effort_scale": 2.0,
+                    "input_order": "vel_pos", "input_idx": [0, 1]}  # fmt: skip
+    assert codes(found)["not-taken-over"] == (
+        "legs.onnx says pos_scale 1.0, the actuators 'legs' -1.0: theirs is used"
+    )
+
+
 @pytest.mark.parametrize(
     ("more", "text"),
     [
@@ -233,6 +276,16 @@ def test_a_learned_actuator_runs_from_the_onnx_file_beside_the_run(tmp_path: Pat
          "actuators of unknown classes are not taken over: 'legs' is Electric (stiffness 60, "
          "damping 2, Fs 0.3). --actuators dc, pd or implicit imports them as such"),
         ({"X1": 13.5, "X2": 30.0, "Y1": 20.2, "Y2": 23.4}, "X1 13.5, X2 30, Y1 20.2, Y2 23.4"),
+        ({"class_type": "lab:UnitreeActuator", "X1": 30.0, "X2": 13.5, "Y1": 20.2},
+         "actuators.legs: X2 must be above X1, got 13.5 and 30 for 'right_hip_joint'"),
+        ({"class_type": "lab:UnitreeActuator", "X1": 3.0, "X2": 13.5, "Y1": {".*": -1.0}},
+         "actuators.legs: Y1 must be >= 0, got -1 for 'right_hip_joint'"),
+        ({"effort_limit": 20.0, "effort_limit_sim": {".*": 30.0}},
+         "effort_limit is 20 and effort_limit_sim 30 for 'right_hip_joint'"),
+        ({"effort_limit": -math.inf}, "legs.effort_limit: must be a finite number, got -inf"),
+        ({"stiffness": math.inf}, "legs.stiffness: must be a finite number, got inf"),
+        ({"class_type": "lab:DCMotor", "saturation_effort": math.inf, "velocity_limit": 9.0},
+         "saturation_effort of 'right_hip_joint' must be finite where velocity_limit is"),
         ({"stiffness": None}, "has no stiffness for right_hip_joint"),
         ({"stiffness": {".*_hip_joint": 60.0}}, "has no stiffness for arm_joint, right_knee_joint"),
         ({"stiffness": {".*": 1.0, "arm_joint": 2.0}},
@@ -360,6 +413,53 @@ def test_groups_of_the_policy_are_those_of_the_agent(tmp_path: Path) -> None:
     assert kinds == ["CommandTerm", "BaseAngularVelocity", "JointPositions"]
     recipe = PolicyFile.load(found.policy).action_recipe
     assert (float(recipe.clip[1]), str(recipe.last)) == (2.0, "clipped")  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("shape", "refused"),
+    [([1, 1, 3, 5], ""), (["batch", 15], ""),
+     ([1, 1, 3, 4], "takes 12 values as 'scan', the terms have 15: HeightScan 15"),
+     ([1, 1, 5, 3], "has an image of 3 rows and 5 columns for it")],
+)  # fmt: skip
+def test_a_group_that_is_an_input_of_the_network_feeds_it(
+    tmp_path: Path, shape: list[Any], refused: str
+) -> None:
+    from tests.networks import onnx, save, tensor, value
+
+    data = runs.env()
+    scan = runs.term("height_scan", params={"sensor_cfg": {"name": "height_scanner"}})
+    data["observations"]["scan"] = {"concatenate_terms": True, "heights": scan}
+    told = runs.agent(obs_groups={"actor": ["policy", "scan"], "critic": ["policy"]})
+    runs.write(tmp_path, told, "params/agent.yaml")
+    count = int(np.prod([size for size in shape if isinstance(size, int)]))
+    random = np.random.default_rng(1)
+    weights = {n: random.normal(size=(k, COUNT)) for n, k in (("obs", SIZE), ("scan", count))}
+    nodes = [
+        onnx.helper.make_node("Reshape", ["scan", "flat"], ["row"]),
+        onnx.helper.make_node("MatMul", ["row", "scan_w"], ["a"]),
+        onnx.helper.make_node("MatMul", ["obs", "obs_w"], ["b"]),
+        onnx.helper.make_node("Add", ["a", "b"], ["actions"]),
+    ]
+    constants = [tensor(f"{n}_w", w) for n, w in weights.items()]
+    constants.append(onnx.numpy_helper.from_array(np.array([1, -1]), "flat"))
+    inputs = [value("obs", [1, SIZE]), value("scan", shape)]
+    network = save(
+        tmp_path / "policy.onnx", nodes, inputs, [value("actions", [1, COUNT])], constants, None
+    )
+    files = [runs.write(tmp_path, data), tmp_path / "params/agent.yaml"]
+    try:
+        found = import_policy(files, network, runs.model(tmp_path), tmp_path / "out/scene.yaml")
+        world = world_of(found)
+    except mjrig.MjrigError as error:
+        assert refused and refused in str(error)
+        return
+    assert not refused
+    assert [t.get("input", "") for t in terms_of(found)] == [""] * 7 + ["scan"]
+    world.step(8)
+    policy: Any = next(c for c in world["robot"].components if type(c).__name__ == "Policy")
+    seen = policy.observation.astype(float)
+    wanted = seen[:SIZE] @ weights["obs"] + seen[SIZE:] @ weights["scan"]
+    np.testing.assert_allclose(policy.action, wanted, rtol=1e-4, atol=1e-4)
 
 
 def test_an_imu_is_the_base_or_a_site_of_it(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Runs made at random import and do what a loop of the tests does with the same files."""
 
+import math
 import random
 from pathlib import Path
 from typing import Any
@@ -9,9 +10,11 @@ import pytest
 
 import mjrig
 from mjrig.components.importers.importing import import_policy
+from tests import networks
 from tests.campaign import Tally
 from tests.components.importers import biped
 from tests.components.importers.isaac import runs
+from tests.components.importers.isaac.plants import network_of
 
 COMMAND = (0.4, -0.1, 0.2)
 TICKS = 3
@@ -22,12 +25,23 @@ def weights_of(path: Path) -> np.ndarray:
     return found
 
 
-def differences(folder: Path, data: runs.Data, **options: Any) -> str:
+def write_networks(folder: Path, groups: dict[str, Any]) -> None:
+    """Networks of learned actuators beside the run, as a plain export has them: no metadata."""
+    folder.mkdir(exist_ok=True)
+    for group in groups.values():
+        if "network_file" in group and "input_idx" in group:
+            networks.mlp(network_of(group, folder), 2 * len(group["input_idx"]))
+        elif "network_file" in group:
+            networks.lstm(network_of(group, folder), batch_first=len(group["network_file"]) % 2 > 0)
+
+
+def differences(folder: Path, data: runs.Data, *, tied: bool = False, **options: Any) -> str:
     """Import a run and compare it with the loop of the tests; empty: they do the same."""
+    write_networks(folder / "params", data["scene"]["robot"]["actuators"])
     model = runs.model(folder)
     size, count = runs.sizes(model, data)
     network = biped.network(folder / "policy.onnx", size, count)
-    config = runs.write(folder, data)
+    config = runs.write(folder, data, tied=tied)
     imported = import_policy(
         [config], network, model, folder / "out" / "scene.yaml", overwrite=True, **options
     )
@@ -70,7 +84,10 @@ def some_groups(rng: random.Random) -> dict[str, Any]:
               [["arm_.*"], ["left_.*"], ["right_.*"]])  # fmt: skip
     groups = []
     for patterns in rng.choice(splits):
-        kind = rng.choice(("ImplicitActuator", "IdealPDActuator", "DCMotor"))
+        kind = rng.choice((
+            "ImplicitActuator", "IdealPDActuator", "DCMotor", "DelayedPDActuator",
+            "RemotizedPDActuator", "UnitreeActuator", "ActuatorNetMLP", "ActuatorNetLSTM",
+        ))  # fmt: skip
         more: dict[str, Any] = {"joint_names_expr": patterns}
         own = [n for n in runs.JOINTS if any(__import__("re").fullmatch(p, n) for p in patterns)]
 
@@ -81,14 +98,10 @@ def some_groups(rng: random.Random) -> dict[str, Any]:
 
         more |= {"stiffness": values(20.0, 80.0), "damping": values(0.5, 3.0)}
         more["armature"] = rng.choice((None, values(0.01, 0.05)))
-        if kind == "ImplicitActuator":
-            key = rng.choice(("effort_limit_sim", "effort_limit"))
-            more[key] = rng.choice((None, values(5.0, 30.0)))
-        else:
-            more["effort_limit"] = values(5.0, 30.0)
-        if kind == "DCMotor":
-            more |= {"saturation_effort": values(31.0, 50.0), "velocity_limit": values(5.0, 30.0)}
+        more |= some_limits(rng, kind, own, values)
         made = runs.actuators(kind, **more)
+        if rng.random() < 0.3:  # 2.0 had no such fields
+            made = {k: v for k, v in made.items() if v is not None or not k.endswith("_sim")}
         made["class_type"] = rng.choice((
             made["class_type"],
             f"omni.isaac.lab.actuators.actuator_pd:{kind}",
@@ -99,6 +112,49 @@ def some_groups(rng: random.Random) -> dict[str, Any]:
         groups.append(made)
     names = rng.sample(("base_legs", "N7520-14.3", "arms", "a.b"), len(groups))
     return dict(zip(names, groups, strict=True))
+
+
+def some_limits(
+    rng: random.Random, kind: str, own: list[str], values: Any
+) -> dict[str, Any]:  # fmt: skip
+    """What a class has beside gains; limits may be absent, infinite, and of two kinds."""
+    none = (None, math.inf, {name: None for name in own})
+    if kind == "ImplicitActuator":
+        limits = rng.choice((*none, values(5.0, 30.0)))
+        keys = ("effort_limit_sim", "effort_limit")
+        return dict.fromkeys(rng.choice((keys, keys[:1], keys[1:])), limits)
+    more: dict[str, Any] = {"effort_limit": rng.choice((*none, values(5.0, 30.0)))}
+    more["effort_limit_sim"] = rng.choice((None, None, math.inf, values(3.0, 20.0)))
+    if kind in ("DCMotor", "ActuatorNetMLP", "ActuatorNetLSTM"):
+        speed = rng.choice((math.inf, values(2.0, 30.0)))
+        more |= {"saturation_effort": values(8.0, 50.0), "velocity_limit": speed}
+        more["effort_limit"] = rng.choice((None, math.inf, values(5.0, 30.0)))
+    if kind in ("DelayedPDActuator", "UnitreeActuator", "RemotizedPDActuator"):
+        more["min_delay"] = more["max_delay"] = rng.choice((0, 1, 3))
+    if kind == "RemotizedPDActuator":
+        angles = rng.sample((-1.0, -0.3, 0.0, 0.2, 0.5, 1.2), 4)
+        rows = [(angle, 1.0, round(rng.uniform(2.0, 30.0), 2)) for angle in angles]
+        more |= {"joint_parameter_lookup": rows, "effort_limit": None}
+    if kind == "UnitreeActuator":
+        more |= {
+            "X1": values(0.05, 1.0), "X2": values(1.1, 8.0), "Y1": values(2.0, 20.0),
+            "Y2": rng.choice((None, values(2.0, 30.0))), "Fs": rng.choice((0.0, values(0.1, 0.6))),
+            "Fd": rng.choice((0.0, 0.1)), "Va": 0.01, "effort_limit": None,
+            "viscous_friction": rng.choice((None, 0.05)),
+        }  # fmt: skip
+        if rng.random() < 0.2:
+            more |= {"X1": 1e9, "X2": 1e9}
+    if kind.startswith("ActuatorNet"):
+        stem = "".join(sorted(name[0] + name[-7] for name in own))
+        folder = rng.choice(("nets", "my_nets"))
+        more |= {"stiffness": None, "damping": None, "network_file": f"/{folder}/{stem}.pt"}
+    if kind == "ActuatorNetMLP":
+        more |= {
+            "pos_scale": rng.choice((-1.0, 2.5)), "vel_scale": 0.2, "torque_scale": 4.0,
+            "input_order": rng.choice(("pos_vel", "vel_pos")),
+            "input_idx": rng.choice(([0], [0, 1, 2], [2, 0])),
+        }  # fmt: skip
+    return more
 
 
 def some_actions(rng: random.Random) -> dict[str, Any]:
@@ -189,7 +245,7 @@ def test_generated_runs_do_what_a_loop_does(tmp_path: Path, tally: Tally) -> Non
     for rng in tally.cases("generated runs of Isaac Lab", 8, 2000):
         data = some_run(rng)
         try:
-            wrong = differences(tmp_path, data)
+            wrong = differences(tmp_path, data, tied=rng.random() < 0.5)
         except mjrig.MjrigError as error:
             wrong = f"refused: {error}"
         if wrong:

@@ -4,9 +4,10 @@ import struct
 from pathlib import Path
 
 import mujoco
+import numpy as np
 import pytest
 
-from mjrig.cli import picture
+from mjrig.sim import picture
 
 MODEL = """
 <mujoco>
@@ -56,6 +57,53 @@ def test_a_backend_that_exits_with_an_error_says_its_last_line() -> None:
         "egl: exit code 3"
     )
     assert picture._attempt([sys.executable, "-c", ""], "egl") == ""
+
+
+def test_what_drew_last_is_tried_first(
+    model: mujoco.MjModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("PIL")
+    tried: list[str] = []
+
+    def attempt(command: list[str], backend: str, timeout: float) -> str:
+        tried.append(backend)
+        Path(command[-2]).write_bytes(b"")
+        return "" if backend == "osmesa" else f"{backend}: broken"
+
+    monkeypatch.setattr(picture, "_attempt", attempt)
+    monkeypatch.setattr(picture, "_worked", [])
+    for _ in range(2):
+        assert picture.draw(model, mujoco.MjData(model), tmp_path / "p.png") is None
+    assert tried == ["egl", "osmesa", "osmesa"]
+
+
+def test_a_loop_follows_a_body_and_holds_its_end(tmp_path: Path) -> None:
+    images = pytest.importorskip("PIL.Image")
+    sky = '<texture type="skybox" builtin="flat" rgb1="0 0 1" rgb2="0 0 1" width="8" height="8"/>'
+    ball = '<body name="ball"><freejoint/><geom size="0.1" rgba="1 0 0 1"/>'
+    ball += '<geom size="0.03" pos="0 0 0.15" rgba="0 1 0 1"/></body>'
+    text = f"<mujoco><asset>{sky}</asset><worldbody><light pos='0 0 3'/>{ball}</worldbody></mujoco>"
+    model = mujoco.MjModel.from_xml_string(text)
+    data, states = mujoco.MjData(model), []
+    for k in range(4):
+        data.qpos[0] = 10.0 * k  # far out of any fixed view
+        data.qpos[3:7] = np.cos(0.3 * k), np.sin(0.3 * k), 0.0, 0.0
+        states.append(picture.state_of(data))
+    file = tmp_path / "loop.webp"
+    look = picture.Look((64, 48), follow="ball", hold=0.5)
+    reason = picture.draw_loop(model, states, file, 0.4, look)
+    if reason is not None:
+        pytest.skip(f"no graphics backend works here: {reason}")
+    with images.open(file) as loop:
+        assert (loop.n_frames, loop.size) == (4, (64, 48))
+        times = []
+        for k in range(4):
+            loop.seek(k)
+            loop.load()
+            times.append(loop.info["duration"])
+            red, _, blue = loop.convert("RGB").getpixel((32, 24))
+            assert red > 100 > blue  # the ball, in the middle of every picture
+    assert times == [100, 100, 100, 600]
 
 
 def test_without_pillow_the_reason_is_the_extra(

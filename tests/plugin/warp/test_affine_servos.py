@@ -69,7 +69,7 @@ def random_model(rng: random.Random) -> tuple[Any, list[int]]:
 
 @pytest.mark.campaign
 def test_the_affine_form_has_the_bits_of_the_pid(tally: Tally) -> None:
-    for rng in tally.cases("affine servos", 60, 3000):
+    for rng in tally.cases("affine servos", 30, 3000):
         model, _ = random_model(rng)
         servos = AffineServos(model)
         twin, numbers = servos.twin(), np.random.default_rng(rng.randrange(2**32))
@@ -98,7 +98,7 @@ def test_the_affine_form_has_the_bits_of_the_pid(tally: Tally) -> None:
 def test_the_force_is_that_of_the_law(tally: Tally) -> None:
     """kp·(q* − q) + kv·(v* − v) + feedforward, cut at the limits, of commands some steps ago."""
     cut = 0
-    for rng in tally.cases("affine servos against the law", 20, 1000):
+    for rng in tally.cases("affine servos against the law", 12, 1000):
         model, lags = random_model(rng)
         model.opt.integrator = int(mujoco.mjtIntegrator.mjINT_EULER)
         servos, numbers = AffineServos(model), np.random.default_rng(rng.randrange(2**32))

@@ -132,10 +132,16 @@ def test_two_runs_are_the_same_and_a_world_that_diverges_is_a_row(tmp_path: Path
 
 def test_too_little_room_for_contacts_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The room is that of the first world, which is in the air."""
-    monkeypatch.setattr(device, "_CONTACTS", 2)
-    monkeypatch.setattr(device, "_CONSTRAINTS", 8)
-    for room, is_short in ((1, True), (16, False)):
+    contacts, constraints = device._CONTACTS, device._CONSTRAINTS
+    for least, room, is_short in (
+        ((1, constraints), 1, True),
+        ((contacts, 1), 1, True),
+        ((1, 1), 16, False),
+    ):
+        monkeypatch.setattr(device, "_MORE", 1)
+        monkeypatch.setattr(device, "_CONTACTS", least[0])
+        monkeypatch.setattr(device, "_CONSTRAINTS", least[1])
         batch = WarpBatch(scene("quadruped"), 2, room=room)
         batch.qpos[0, 2] += 1.0
-        batch.step(50)
-        assert batch.overflow.any() == is_short
+        batch.step(20)
+        assert batch.overflow.any() == is_short, (least, room)

@@ -16,7 +16,6 @@ from mjrig.properties.array_kinds import Samples
 from mjrig.properties.mapping_kinds import Numbers
 from mjrig.properties.scalar_kinds import Choice, Float, OptionalFloat
 
-
 #: One turn, and its angle, as arrays: a number would have to become one in every tick.
 _TURN, _ANGLE = np.array(1.0), np.array(2.0 * math.pi)
 

@@ -67,6 +67,7 @@ bench: setup  ## measure the cost of a step, of starting, of recording, of many 
 	$(BIN)/python benchmarks/policy_cost.py
 	$(BIN)/python benchmarks/scan_cost.py
 	$(BIN)/python benchmarks/sweep_cost.py
+	$(BIN)/python benchmarks/bench_cost.py
 	$(BIN)/python benchmarks/fit_cost.py
 	$(BIN)/python benchmarks/editor_frames.py
 	$(BIN)/python -m benchmarks.web_cost

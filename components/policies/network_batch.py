@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from mjrig.components.laws.onnx_bytes import for_worlds
 from mjrig.components.laws.onnx_file import OnnxFile
-from mjrig.components.laws.onnx_worlds import for_worlds
 from mjrig.components.policies.network import OnnxNetwork, PolicyNetwork
 from mjrig.components.policies.policy_file import PolicyFile
 from mjrig.components.policies.terms.view import Float32, Indices

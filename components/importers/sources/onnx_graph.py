@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from mjrig.arrays import FloatArray
-from mjrig.components.laws.protobuf import fields, text
+from mjrig.components.laws.onnx_bytes import fields, text
 
 _GRAPH, _NODE, _INITIALIZER = 7, 1, 5
 _DTYPES = {1: "<f4", 7: "<i8", 6: "<i4", 11: "<f8"}

@@ -16,6 +16,9 @@ from mjrig.properties.array_kinds import Samples
 from mjrig.properties.mapping_kinds import Numbers
 from mjrig.properties.scalar_kinds import Choice, Float, OptionalFloat
 
+#: One turn, and its angle, as arrays: a number would have to become one in every tick.
+_TURN, _ANGLE = np.array(1.0), np.array(2.0 * math.pi)
+
 
 class CommandTerm(ObservationTerm):
     """The command in force: vx, vy [m/s], yaw rate [rad/s], or what the policy takes."""
@@ -112,6 +115,7 @@ class GaitPhase(ObservationTerm):
         #: Turns, their rate, step of the first tick, and of the last one, of every world.
         self._states = [_Gait() for _ in range(view.count)]
         self._turns = np.zeros(view.count)
+        self._column = view.column(self._turns)
         return self.offsets.size * (1 if self.form is GaitForm.PHASE else 2)
 
     def restart(self) -> None:
@@ -140,14 +144,14 @@ class GaitPhase(ObservationTerm):
     def _write(self, out: FloatArray, walks: npt.NDArray[np.bool_] | None) -> None:
         """The values of every world; None: none of them stands."""
         one = not self._view.worlds
-        phases = self.offsets + (self._turns[0] if one else self._turns[:, None])
-        np.remainder(phases, 1.0, out=phases)
+        phases = self._column + self.offsets
+        np.remainder(phases, _TURN, out=phases)
         if walks is not None and self.standing is Standing.HOLD:
             phases[... if one else ~walks] = np.resize(self.held, self.offsets.size)
         if self.form is GaitForm.PHASE:
             out[...] = phases
         else:
-            phases *= 2.0 * math.pi
+            np.multiply(phases, _ANGLE, out=phases)
             half, first = self.offsets.size, self.form is GaitForm.SIN_COS
             out[..., :half] = np.sin(phases) if first else np.cos(phases)
             out[..., half:] = np.cos(phases) if first else np.sin(phases)

@@ -4,14 +4,17 @@ import re
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
+import numpy as np
 import pytest
 import yaml
 
+import mjrig
 from mjrig.components.policies.policy_file import PolicyFile
 from mjrig.errors import BindingError
 from mjrig.properties import registry
-from tests.components.policies.small import idle, make
+from tests.components.policies.small import idle, make, policy_of
 from tests.places import DOCS
+from tests.plugin.tuning.scenes import write_scene
 from tests.worlds import arm, refused
 
 PAGE = DOCS / "policies.md"
@@ -46,6 +49,13 @@ def test_the_term_of_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     world, _, policy = make(tmp_path, observation={"terms": [term]}, actor={"joints": {"elbow": 1}})
     world.step()
     assert policy.observation.round(4).tolist() == pytest.approx([-2.5244, -2.5244], abs=1e-4)
+    parts = "{type: PDController, kp: 10, kv: 1}", "{type: Policy, file: policy.yaml}"
+    scene = write_scene(tmp_path, arm(), *parts)
+    batch, alone = mjrig.PolicyBatch(scene, 2), mjrig.World(scene, "native")
+    batch.step(5)
+    alone.step(5)
+    seen = policy_of(alone["robot"]).observation
+    np.testing.assert_array_equal(batch.policy().observation, [seen] * 2)
     where = "robot.Policy.file: policy.observation.terms[0]"
     message = f"{where}: there is no site 'tipp'; did you mean 'tip'?"
     with refused(BindingError, message):

@@ -127,7 +127,12 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     if not CAMPAIGN or made is None or item.get_closest_marker("campaign") is None:
         return (yield)
     whole, examples = made.inner_test, Examples(made.inner_test)
-    made.inner_test = wraps(whole)(examples)
+
+    @wraps(whole)
+    def limited(*given: object, **more: object) -> None:
+        examples(*given, **more)
+
+    made.inner_test = limited
     failed = True
     try:
         done = yield
@@ -157,12 +162,13 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if CAMPAIGN:
         rows += _without_tally(reports)
     cut = unfinished(os.environ[PROGRESS]) if PROGRESS in os.environ else []
-    if rows or cut:
-        terminalreporter.section("campaigns")
-        terminalreporter.line(f"{'campaign':<60}{'cases':>9}{'findings':>10}")
     rows += [(f"{name} (ended before its time)", tried, len(found)) for name, tried, found in cut]
+    width = max((len(name) for name, _, _ in rows), default=0)
+    if rows:
+        terminalreporter.section("campaigns")
+        terminalreporter.line(f"{'campaign':<{width}}{'cases':>9}{'findings':>10}")
     for name, cases, findings in sorted(rows):
-        terminalreporter.line(f"{name:<60}{cases:>9}{findings:>10}")
+        terminalreporter.line(f"{name:<{width}}{cases:>9}{findings:>10}")
     for name, _, found in cut:
         for text in found:
             terminalreporter.line(f"{name}: {text}")

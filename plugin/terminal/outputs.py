@@ -6,6 +6,7 @@ what is not there or cannot be written, and makes missing folders.
 
 import argparse
 import os
+import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -132,9 +133,9 @@ def _version(path: Path) -> tuple[int, int] | None:
     """What tells a file from a later one; of a folder, from one with other files in it."""
     try:
         about = path.stat()
-    except OSError:
+        inside = [f.lstat() for f in path.iterdir()] if path.is_dir() else []
+    except OSError:  # it is not there, or may not be looked at
         return None
-    inside = [f.stat() for f in path.iterdir()] if path.is_dir() else []
     return max(s.st_mtime_ns for s in (about, *inside)), sum(s.st_size for s in (about, *inside))
 
 
@@ -163,11 +164,16 @@ def check_rewritable(scene: Any) -> None:
 
 
 def _check_input(path: Path) -> None:
-    if os.path.lexists(path):
-        return
-    from mjrig.files.paths import nearest_files
+    """Refuse what is not there, and pipes and devices, which would be waited for."""
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError):
+        from mjrig.files.paths import nearest_files
 
-    raise MjrigError(f"{path}: there is no such file{nearest_files(path, (path.suffix.lower(),))}")
+        near = nearest_files(path, (path.suffix.lower(),))
+        raise MjrigError(f"{path}: there is no such file{near}") from None
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        raise MjrigError(f"{path}: is not a regular file")
 
 
 def _check_folder(path: Path) -> None:

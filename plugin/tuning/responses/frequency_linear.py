@@ -30,7 +30,7 @@ BESIDE_MODES = np.geomspace(0.05, 50.0, 25)
 NUDGE = 1e-5
 #: Share of its rate up to which a mode has not moved.
 UNMOVED = 1e-3
-#: Growth up to which a mode creeps, as what constraints hold does in a linear map without them [1/s].
+#: Growth up to which a mode creeps, as joints do whose constraints are not in the map [1/s].
 CREEPING = 0.1
 
 

@@ -71,3 +71,20 @@ def test_no_path_is_named_twice(
         for line in capsys.readouterr().err.splitlines():
             if _twice(line):
                 tally.found(f"{' '.join(command)}: {line}")
+
+
+@pytest.mark.parametrize("folder", ["", "./", "sub/deep/", "sub/../", "{}/"])
+@pytest.mark.parametrize("file", ["bad.xml", "cut.xml", "mesh.xml"])
+def test_a_model_that_stands_for_a_scene_is_named_once(
+    folder: str,
+    file: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = Path(folder.format(tmp_path), file)
+    Path("sub/deep").mkdir(parents=True)
+    path.write_text(FILES[file])
+    assert main(["check", f"{folder.format(tmp_path)}{file}"]) == 1
+    assert not _twice(capsys.readouterr().err)

@@ -1,7 +1,9 @@
 """What is wrong on a command line is an error at the flag: every command, every such flag."""
 
 import argparse
+import os
 import re
+import signal
 from pathlib import Path
 
 import pytest
@@ -107,3 +109,26 @@ def test_a_file_that_is_not_there_names_the_nearest(
         Path(name).unlink()
     assert main(line(command, {dest: "gone/robot.xml"})) == 1
     assert "; the folder 'gone' does not exist" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+@pytest.mark.parametrize(("command", "dest"), NAMED)
+def test_no_command_waits_for_a_pipe(command: str, dest: str, capsys: Output) -> None:
+    if command == "schema":
+        return
+
+    def stop(number: int, frame: object) -> None:
+        raise AssertionError("it waits")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(60)
+    try:
+        for name in ("pipe.yaml", "pipe.xml", "pipe.h5"):
+            os.mkfifo(name)
+            for place in (name, "/dev/zero"):
+                assert main(line(command, {dest: place})) == 1
+                assert capsys.readouterr().err == f"mjrig: {place}: is not a regular file\n"
+            os.unlink(name)
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)

@@ -144,6 +144,14 @@ def test_an_unstable_loop_has_no_margins(tmp_path: Path) -> None:
     assert found == Margins(stable=False)
 
 
+@pytest.mark.parametrize("kp", [1.0, 10.0])
+def test_a_weak_loop_beside_one_that_grows_has_no_margins(tmp_path: Path, kp: float) -> None:
+    """It has hardly a part in what grows; the robot flies apart all the same."""
+    xml, gains = chain(2, 0.1, 0.002), ([kp, 1.36], [0.04, 29.6])
+    assert Delayed(xml, *gains, 0).grows(0)
+    assert margins(tmp_path, xml, *gains) == [Margins(stable=False)] * 2
+
+
 def test_a_slow_mode_of_other_joints_does_not_take_the_margins() -> None:
     """The gripper's fingers, held together by a constraint, creep apart in the linear map."""
     found = respond(SCENES / "arm.yaml", joint="elbow", signal=Signal(Kind.CHIRP, duration=1.0))

@@ -46,7 +46,7 @@ test-fast: setup  ## ruff, and the quick tests of the rooms that changed since H
 	$(BIN)/pytest --numprocesses auto --dist worksteal -m "not slow and not campaign" $$tests
 
 # The same seed tries the same cases; another one: make campaign SEED=7. Each generator ends after 8 minutes, unless its test says
-# another time (sabotage: 50), and prints what it tried and found; all together after LIMIT. A short one: make campaign MINUTES=1
+# another time (sabotage: 50 for each robot), and prints what it tried and found; all together after LIMIT. A short one: make campaign MINUTES=1
 campaign: setup  ## the random and the long tests, with many more examples and steps: some minutes each, 4 hours at most
 	MJRIG_CAMPAIGN=1 MJRIG_SEED=$(SEED) MJRIG_MINUTES=$(MINUTES) timeout --foreground --signal=INT --kill-after=60 $(LIMIT) $(BIN)/pytest --numprocesses auto --dist worksteal -m campaign \
 		--hypothesis-seed=$(SEED) --hypothesis-show-statistics --verbose --durations=0

@@ -10,6 +10,7 @@ import yaml
 
 import mjrig
 from mjrig.cli.main import main
+from mjrig.sim2sim.compare.relabel import shifted
 from tests.campaign import CAMPAIGN, SEED, Tally
 from tests.places import ROOT
 
@@ -127,6 +128,7 @@ def beside_the_table(name: str, folder: Path) -> Sabotaged:
         "gravity with the other sign": ("ProjectedGravity", {"scale": -1.0}),
         "a command that is not seen": ("CommandTerm", {"scale": [0.0, 2.0, 1.0]}),
         "a clip of one term": ("BaseAngularVelocity", {"clip": 0.05}),
+        "a term that is late here": ("JointPositions", {"delay": 2}),
     }
     if name in edits:
         kind, change = edits[name]
@@ -162,6 +164,7 @@ def beside_the_table(name: str, folder: Path) -> Sabotaged:
         ("gravity with the other sign", "observation scale"),
         ("a command that is not seen", "command scale"),
         ("a clip of one term", "observation clip"),
+        ("a term that is late here", "observation latency"),
         ("noise in the observations", ""),
         ("observations backwards", ""),
         ("actions after a scale", "recorded actions"),
@@ -174,6 +177,28 @@ def test_what_is_beside_the_table_is_not_taken_for_something_in_it(
 ) -> None:
     result = beside_the_table(name, tmp_path).run()
     assert [f.what for f in result.diagnosis if f.confident] == ([claimed] if claimed else [])
+
+
+def test_precision_is_told_where_actions_reach_their_clip(tmp_path: Path) -> None:
+    def edit(data: dict[str, Any], fixture: Fixture) -> None:
+        assert fixture.actor.policy is not None
+        most = float(np.abs(fixture.actor.policy.action).max())
+        data["action"] |= {"clip": [-most, most], "dtype": "float64"}
+
+    case = policy(edit)(walk_fixture(), tmp_path)
+    assert case is not None
+    found = case.run().diagnosis
+    assert [(f.what, f.where, f.confident) for f in found] == [("precision", "action.dtype", True)]
+
+
+def test_late_setpoints_are_named_whatever_else_is_wrong(tmp_path: Path) -> None:
+    steps = 27
+    case = MISTAKES["kp of all"][1](walk_fixture(), tmp_path)
+    assert case is not None
+    case.recording = shifted(case.recording, steps)
+    found = case.run().diagnosis[0]
+    assert (found.what, found.recorded) == ("tick phase", f"{steps} physics steps later")
+    assert found.confident
 
 
 def test_a_run_that_differs_without_a_finding_does_not_transfer_silently() -> None:

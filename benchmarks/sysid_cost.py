@@ -87,7 +87,7 @@ class Sysid:
             actuator.set_to_position(kp=float(kp), kv=float(kv))
             actuator.ctrllimited, actuator.forcelimited = False, True
             actuator.forcerange = [-float(limit), float(limit)]
-        return spec
+        return self._sysid.remove_visuals(spec)  # it compiles a model for every derivative
 
     def parameters(self) -> Any:
         """Two gains of each servo and two numbers of each joint, as their callbacks set them."""

@@ -201,15 +201,16 @@ def main() -> int:
     print(f"{'log':<10}{'command':<18}{'peak MB':>9}{'CPU s':>8}{'wall s':>8}")
     worst = 0.0
     for name, write in WRITERS.items():
+        chosen = {t: c for t, c in COMMANDS.items() if options.only in f"{name} {t}"}
+        if not chosen:
+            continue
         with TemporaryDirectory(dir=options.folder, prefix="mjrig-logs-") as made:
             folder = Path(made)
             robot_files(folder)
             log = folder / f"log.{name}"
             write(log, round(options.megabytes * 1e6), options.pictures)
             print(f"{name:<10}{size_of(log):.0f} MB")
-            for title, command in COMMANDS.items():
-                if options.only not in f"{name} {title}":
-                    continue
+            for title, command in chosen.items():
                 arguments = command.format(log=log, folder=folder).split()
                 code, peak, cpu, wall, said = measured(arguments)
                 worst = max(worst, peak)

@@ -87,6 +87,12 @@ class Sysid:
             actuator.set_to_position(kp=float(kp), kv=float(kv))
             actuator.ctrllimited, actuator.forcelimited = False, True
             actuator.forcerange = [-float(limit), float(limit)]
+        for geom in list(spec.geoms):  # a model is compiled for every derivative: without pictures
+            geom.material = ""
+            if not geom.contype and not geom.conaffinity:
+                spec.delete(geom)
+        for picture in [*spec.meshes, *spec.materials, *spec.textures]:
+            spec.delete(picture)
         return spec
 
     def parameters(self) -> Any:

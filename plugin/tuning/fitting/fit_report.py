@@ -16,9 +16,9 @@ from mjrig.sim.world import World
 from mjrig.terminal.figures import save_figure
 from mjrig.terminal.table import format_table
 from mjrig.tuning.fitting.fit import Fit
-from mjrig.tuning.fitting.fitted_bodies import body_names, fitted_bodies
 from mjrig.tuning.fitting.identifiability import Estimate
 from mjrig.tuning.simulated.plant import DELAY, DYNAMICS, ENCODER, GAINS, TORQUE_GAIN, UNITS
+from mjrig.tuning.simulated.stated_bodies import body_names, stated_bodies
 
 
 def fit_report(found: Fit) -> str:
@@ -140,12 +140,22 @@ def put_fit(found: Fit, scene: Scene) -> None:
             values = {literal(e.joint): rounded(e.value) for e in _known(found, (name,))}
             if values:
                 _put_by_name(scene, f"{found.actor}.dynamics", name, values)
-        for name, bodies in fitted_bodies(found, scene).items():
+        for name, bodies in stated_bodies(scene, found.actor, _bodies(found)).items():
             _put_by_name(scene, f"{found.actor}.bodies", name, bodies)
 
 
 def _known(found: Fit, names: tuple[str, ...] = GAINS) -> list[Estimate]:
     return [e for e in found.estimates if e.identifiable and e.parameter in names]
+
+
+def _bodies(found: Fit) -> dict[str, dict[str, float]]:
+    """All numbers of the bodies of which one was identified: the others belong to it."""
+    known = {e.joint for e in found.estimates if not e.actuator and e.identifiable}
+    own: dict[str, dict[str, float]] = {}
+    for e in found.estimates:
+        if not e.actuator and e.joint in known:
+            own.setdefault(e.joint, {})[e.parameter] = e.value
+    return own
 
 
 def _roles(found: Fit, scene: Scene) -> list[tuple[Estimate, str]]:

@@ -127,7 +127,7 @@ def test_names_of_bodies_follow_a_renaming(tmp_path: Path) -> None:
         base=tmp_path,
     )
     scene.rename("dog.body:calf", "shank")
-    assert scene.get("dog.bodies.mass") == {"shank": 2}
+    assert dict(scene.actors[0].bodies.mass) == {"shank": 2}
     assert mjrig.World(scene).model.body("dog/shank").mass[0] == 2.0
 
 
@@ -135,6 +135,6 @@ def test_a_binary_model_is_refused(tmp_path: Path) -> None:
     model = mujoco.MjModel.from_xml_string(MODEL.format(compiler="", free=""))
     mujoco.mj_saveModel(model, str(tmp_path / "robot.mjb"), None)
     actor = {"name": "dog", "model": "robot.mjb", "bodies": {"mass": {"calf": 2}}}
-    scene = mjrig.Scene.from_data({"mjrig": 1, "actors": [actor]}, tmp_path)
+    scene = mjrig.Scene.parse(yaml.safe_dump({"mjrig": 1, "actors": [actor]}), base=tmp_path)
     with pytest.raises(MjrigError, match=r"dog\.bodies: an \.mjb is already compiled"):
         mjrig.World(scene)

@@ -120,6 +120,24 @@ def _cut(bag: Path, run: sim.Run) -> Path:
     return whole
 
 
+def _cut_sqlite(bag: Path, run: sim.Run) -> Path:
+    file = bag / "bag.db3"
+    file.write_bytes(file.read_bytes()[: -file.stat().st_size // 3])
+    return bag
+
+
+def _cut_at_once(bag: Path, run: sim.Run) -> Path:
+    whole = sim.write_json_mcap(bag.with_name("cut.mcap"), run)
+    whole.write_bytes(whole.read_bytes()[:40])
+    return whole
+
+
+def _amperes(bag: Path, run: sim.Run) -> Path:
+    path = sim.write_csv(bag.with_name("amperes.csv"), run)
+    path.write_text(path.read_text().replace("tau_", "current_"))
+    return path
+
+
 def _backwards(bag: Path, run: sim.Run) -> Path:
     store = sim.ros2()
     messages = sim.joint_messages(run, store)
@@ -153,6 +171,9 @@ def _no_joints(bag: Path, run: sim.Run) -> Path:
     ("make", "said"),
     [
         (_cut, "is cut off or damaged"),
+        (_cut_sqlite, "is cut off or damaged"),
+        (_cut_at_once, "no message can be read of it"),
+        (_amperes, "is a current in A, not an effort; give torque_constant"),
         (_backwards, "its header stamps run backwards, by 1000 s at message"),
         (_still, "no joint moves"),
         (_table_backwards, "run backwards, by 0.002 s in row"),
@@ -167,11 +188,36 @@ def test_bad_input_is_refused_in_one_sentence(
     make: Callable[[Path, sim.Run], Path],
     said: str,
 ) -> None:
-    output = tmp_path / "out.npz"
-    assert main(["convert", str(make(bag, run)), str(output)]) == 1
+    output, log = tmp_path / "out.npz", str(make(bag, run))
+    assert main(["convert", log, str(output)]) == 1
     error = capsys.readouterr().err
     assert said in error and error.count("\n") == 1
     assert not output.exists()
+    (tmp_path / "arm.xml").write_text(sim.MODEL)
+    (tmp_path / "arm.yaml").write_text(sim.SCENE)
+    before = sorted(tmp_path.rglob("*"))
+    assert main(["tune", "fit", str(tmp_path / "arm.yaml"), log, "--write"]) == 1
+    assert capsys.readouterr().err == error
+    assert (tmp_path / "arm.yaml").read_text() == sim.SCENE
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize("command", ["replay", "tune fit"])
+def test_a_log_of_another_robot_is_refused(
+    bag: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    other = sim.MODEL.replace("shoulder", "hip").replace("wrist", "knee")
+    (tmp_path / "arm.xml").write_text(other)
+    scene = tmp_path / "arm.yaml"
+    scene.write_text(sim.SCENE)
+    options = [str(bag), "--scene", str(scene)]
+    if command == "tune fit":
+        options = [str(scene), str(bag), "--write"]
+    assert main([*command.split(), *options]) == 1
+    error = capsys.readouterr().err
+    assert "another robot than 'arm'" in error and error.count("\n") == 1
+    assert all(name in error for name in (*sim.NAMES, "hip", "knee"))
+    assert scene.read_text() == sim.SCENE
 
 
 def test_a_cut_mcap_is_read_up_to_the_cut(run: sim.Run, tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ from mjrig.control.articulation import Articulation
 from mjrig.names import literal
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
-from mjrig.tuning.fitting.fit import Fit
 from mjrig.tuning.simulated import inertial
 from mjrig.tuning.simulated.plant import PAYLOAD
 
@@ -15,23 +14,25 @@ from mjrig.tuning.simulated.plant import PAYLOAD
 DIGITS = 12
 
 
-def fitted_bodies(found: Fit, scene: Scene) -> dict[str, dict[str, Any]]:
+def stated_bodies(
+    scene: Scene, actor: str, found: Mapping[str, Mapping[str, float]]
+) -> dict[str, dict[str, Any]]:
     """Property of `bodies` → pattern of a body → value.
 
-    A body is written as a whole as soon as one of its numbers was identified: the others belong to
-    it. Another mass alone scales the inertia; a payload is at the centre and leaves it as it is.
+    Each body is stated as a whole. Another mass alone scales the inertia; a payload is at the
+    centre and leaves it as it is.
+
+    Args:
+        scene: what the fit began with.
+        actor: name of the robot.
+        found: body → parameter → value.
     """
-    own: dict[str, dict[str, float]] = {}
-    known = {e.joint for e in found.estimates if not e.actuator and e.identifiable}
-    for e in found.estimates:
-        if not e.actuator and e.joint in known:
-            own.setdefault(e.joint, {})[e.parameter] = e.value
-    if not own:
+    if not found:
         return {}
     world = World(scene)
     made: dict[str, dict[str, Any]] = {part: {} for part in inertial.REPORTED}
-    for body, values in own.items():
-        whole = _whole(values, _compiled(world, found.actor, body))
+    for body, values in found.items():
+        whole = _whole(values, _compiled(world, actor, body))
         for part, names in inertial.REPORTED.items():
             written = [float(f"{whole[name]:.{DIGITS}g}") for name in names]
             made[part][literal(body)] = written if len(written) > 1 else written[0]

@@ -110,7 +110,7 @@ def serve_late(
 ) -> tuple[float, ...]:
     """Rate [Hz], shares that the world, DDS and the client were late with [%], lags dropped."""
     world = mjrig.World(scene_with(name, kind))
-    with Serving(world, priority=priority) as serving:
+    with Punctual(priority) as punctual, Serving(world, punctual=punctual) as serving:
         bridge, stepped = serving.bridges[0], {}
         send = bridge.send
 
@@ -167,7 +167,8 @@ def soak(seconds: float, path: Path | None) -> None:
             _child("--socket", sockets.endpoints["request"], "--seconds", seconds + 60.0),
         ]
         stack.callback(lambda: [p.kill() for p in programs] and [p.wait() for p in programs])
-        out = csv.writer(stack.enter_context(path.open("w", newline="")) if path else sys.stdout)
+        file = stack.enter_context(path.open("w", newline="")) if path else sys.stdout
+        out = csv.writer(file)
         out.writerow(
             "time_s world_mb dds_mb dds_client_mb socket_client_mb states dds_commands "
             "socket_commands rejected steps late_steps lags_dropped running_programs".split()
@@ -191,6 +192,7 @@ def soak(seconds: float, path: Path | None) -> None:
                     sum(p.poll() is None for p in programs),
                 ]
             )
+            file.flush()
             if path:
                 print(f"{passed:6.0f} s", *(f"{resident(p):.1f}" for p in pids), flush=True)
 

@@ -65,14 +65,15 @@ def run(options: argparse.Namespace) -> int:
 
     from mjrig.components.bridges.serving import Serving
     from mjrig.sim.world import World
-    from mjrig.workers.punctual import TURN, Priority
+    from mjrig.workers.punctual import TURN, Priority, Punctual
 
     world = World(load_scene(options), options.execution)
     with ExitStack() as stack:
+        # Before anything has threads: one of lower priority could hold the interpreter's lock.
+        punctual = stack.enter_context(Punctual(Priority(options.priority)))
         streams = [stack.enter_context(s) for s in _streams(world, options.stream)]
-        priority = Priority(options.priority)
         serving = stack.enter_context(
-            Serving(world, speed=options.speed, also=streams, priority=priority)
+            Serving(world, speed=options.speed, also=streams, punctual=punctual)
         )
         # After the bridges: where one cannot listen, no empty recording is left.
         recorders = [stack.enter_context(r) for r in _recorders(world, options)]
@@ -80,7 +81,7 @@ def run(options: argparse.Namespace) -> int:
             print(f"{bridge.label}: {bridge.address}", flush=True)
         for stream in streams:
             print(f"stream: {stream.sink.address}", flush=True)
-        print(serving.punctual.text, flush=True)
+        print(punctual.text, flush=True)
         sys.setswitchinterval(TURN)
         gc.freeze()  # what was built stays: looking through it for garbage would delay a step
         previous = signal.signal(signal.SIGTERM, _interrupt)

@@ -73,7 +73,7 @@ class Serving:
 
     Args:
         also: what sends besides the bridges.
-        priority: what the thread that calls this asks for, until `close`.
+        punctual: the priority of the thread that calls this; whoever asked for it gives it back.
 
     Raises:
         NothingToServe: there is no bridge in the scene.
@@ -86,7 +86,7 @@ class Serving:
         *,
         speed: float = 1.0,
         also: Sequence[Sender] = (),
-        priority: Priority = Priority.NORMAL,
+        punctual: Punctual | None = None,
     ) -> None:
         self._world, self._speed = world, speed
         self.bridges: Sequence[Bridge] = bridges_of(world)
@@ -99,7 +99,7 @@ class Serving:
                 "no actor has a bridge; add a SocketBridge, UnitreeBridge or RosBridge "
                 "to its components"
             )
-        self.punctual = Punctual(priority)
+        self.punctual = punctual or Punctual(Priority.NORMAL)
         try:
             for bridge in self.bridges:
                 bridge.open(self)
@@ -178,7 +178,6 @@ class Serving:
 
     def close(self) -> None:
         """Close the bridges; the world stays."""
-        self.punctual.end()
         for bridge in self.bridges:
             bridge.close()
 

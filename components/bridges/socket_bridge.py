@@ -271,7 +271,10 @@ class SocketBridge(Bridge):
             value = {str(pattern): number for pattern, number in value.items()}
         elif not isinstance(value, list | tuple | int | float) or isinstance(value, bool):
             raise RequestError(f"{name}: must be numbers or numbers by pattern, got {value!r}")
-        columns, values = self.robot.setpoints.spread(value)
+        try:
+            columns, values = self.robot.setpoints.spread(value)
+        except ValueError as error:  # says what is wrong with the numbers, but not which
+            raise RequestError(f"{name}: {error}") from None
         if name in _GAINS and not set(columns) <= set(self.motors.with_gains.tolist()):
             raise RequestError(f"{name}: one of them has no PDController whose gains can be set")
         return columns, numbers(name, values, negative=name not in _GAINS)

@@ -28,7 +28,7 @@ from mjrig.errors import MjrigError
 from mjrig.workers.punctual import Priority, as_usual, is_realtime
 
 #: Longest time to wait until the process listens [s].
-STARTING = 20.0
+STARTING = 60.0
 #: How often it is started again, and how long it must have run for that to count as success [s].
 RESTARTS, STABLE = 5, 10.0
 #: Time that the process has to end by itself [s].

@@ -17,7 +17,7 @@ import pytest
 from mjrig.cli.main import main
 from mjrig.components.bridges.serving import LAGS, Serving
 from mjrig.sim.world import World
-from mjrig.workers.punctual import Priority, is_realtime
+from mjrig.workers.punctual import Punctual, is_realtime
 from tests.places import SCENES
 
 zmq = pytest.importorskip("zmq", reason="needs the extra 'bridge'")
@@ -186,7 +186,7 @@ def test_it_says_which_priority_it_has(
 
 def test_a_world_that_is_too_slow_gives_its_priority_back(tmp_path: Path) -> None:
     world = World(write_scene(tmp_path))
-    with Serving(world, priority=Priority.REALTIME) as serving:
+    with Punctual() as punctual, Serving(world, punctual=punctual) as serving:
         if not serving.punctual.is_granted:
             pytest.skip(f"this user cannot have it: {serving.punctual.text}")
         for k in range(10):  # a lag now and then is no reason
@@ -199,7 +199,8 @@ def test_a_world_that_is_too_slow_gives_its_priority_back(tmp_path: Path) -> Non
 
 
 def test_a_client_in_lock_step_needs_no_priority(tmp_path: Path) -> None:
-    with Serving(World(write_scene(tmp_path)), priority=Priority.REALTIME) as serving:
+    world = World(write_scene(tmp_path))
+    with Punctual() as punctual, Serving(world, punctual=punctual) as serving:
         granted = serving.punctual.is_granted
         bridge: Any = serving.bridges[0]
         for op, expected in (("pause", False), ("run", granted)):

@@ -169,7 +169,7 @@ BAD = [
     (b'{"op": "set"}', "set: needs one of position"),
     (b'{"op": "set", "position": NaN}', "position: must be finite"),
     (b'{"op": "set", "position": {"FL_hip": Infinity}}', "position: must be finite"),
-    (b'{"op": "set", "position": [1, 2]}', "must have 12 values"),
+    (b'{"op": "set", "position": [1, 2]}', "position: quadruped: targets must have 12 values"),
     (b'{"op": "set", "position": "x"}', "must be numbers or numbers by pattern"),
     (b'{"op": "set", "position": {"FL_hpi": 0}}', "did you mean 'FL_hip'"),
     (b'{"op": "set", "kp": -1}', "kp: must be >= 0"),

@@ -51,9 +51,8 @@ campaign: setup  ## the random and the long tests, with many more examples and s
 	MJRIG_CAMPAIGN=1 MJRIG_SEED=$(SEED) MJRIG_MINUTES=$(MINUTES) timeout --foreground --signal=INT --kill-after=60 $(LIMIT) $(BIN)/pytest --numprocesses auto --dist worksteal -m campaign \
 		--hypothesis-seed=$(SEED) --hypothesis-show-statistics --verbose --durations=0
 
-lint: setup  ## ruff, pyrefly, and mypy as a stricter and slower opinion on types
+lint: setup  ## the checks alone: ruff and pyrefly
 	$(CHECKS)
-	$(BIN)/mypy
 
 format: setup  ## sort imports, repair what ruff can, format
 	$(BIN)/ruff check --fix-only .
@@ -96,6 +95,6 @@ dist: setup  ## build sdist and wheel, then try the wheel in an environment of i
 	done
 
 clean:  ## remove what was built or cached, then install again (build/ is the installation)
-	rm -rf build dist out *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .venv/set-up
+	rm -rf build dist out *.egg-info .pytest_cache .ruff_cache .hypothesis .venv/set-up
 	find . -name .venv -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +
 	@if [ -d .venv ]; then sh tools/setup.sh; fi

@@ -81,6 +81,13 @@ class Client:
         now = time.monotonic()
         return [(now, self._states.decode(s.payload)) for s in self._reader.take(N=64)]
 
+    def stamped_states(self) -> list[tuple[float, float, Any]]:
+        """The same by the wall clock, with the time at which the sender wrote it."""
+        self._waiting.wait(1_000_000_000)
+        now, found = time.time(), self._reader.take(N=64)
+        sent = [s.sample_info.source_timestamp / 1e9 for s in found]
+        return [(now, t, self._states.decode(s.payload)) for t, s in zip(sent, found, strict=True)]
+
     def send(self) -> None:
         """Send the command."""
         self._writer.write(as_sample(self._type, self._commands.encode(self.command)))
@@ -205,16 +212,17 @@ def soak(seconds: float) -> None:
                 said = passed
                 now = bridge.traffic.report()
                 print(
-                    f"{passed:7.0f} s  world {_rss(os.getpid()):7.1f} MB  DDS "
-                    f"{_rss(bridge.link.pid):7.1f} MB  {now.accepted} commands, {now.sent} states, "
-                    f"{now.rejected} rejected",
+                    f"{passed:7.0f} s  world {resident(os.getpid()):7.1f} MB  DDS "
+                    f"{resident(bridge.link.pid):7.1f} MB  {now.accepted} commands, "
+                    f"{now.sent} states, {now.rejected} rejected",
                     flush=True,
                 )
         sender.kill()
         sender.wait()
 
 
-def _rss(pid: int) -> float:
+def resident(pid: int) -> float:
+    """Memory of a process [MB]."""
     pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 

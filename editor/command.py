@@ -9,7 +9,7 @@ from typing import Any
 
 from mjrig.errors import MissingExtraError, SceneError
 from mjrig.terminal.help import examples
-from mjrig.terminal.run_options import add_debug
+from mjrig.terminal.run_options import add_debug, add_stream
 from mjrig.terminal.scene_options import add_trust, port
 
 
@@ -54,6 +54,7 @@ def add(commands: Any) -> None:
         action="store_true",
         help="with --web, print a second address that may only watch",
     )
+    add_stream(parser)
     add_debug(parser)
     parser.set_defaults(run=run)
     examples(
@@ -77,7 +78,7 @@ def run(options: argparse.Namespace) -> int:
         )
     from mjrig.editor.main import edit
 
-    return edit(options.file, trust=options.trust)
+    return edit(options.file, trust=options.trust, stream=options.stream)
 
 
 def _in_browser(options: argparse.Namespace) -> int:
@@ -86,5 +87,9 @@ def _in_browser(options: argparse.Namespace) -> int:
 
     settings = ServerSettings(options.host, options.port, tuple(options.allow_host))
     return edit_in_browser(
-        options.file, settings, trust=options.trust, has_view_link=options.view_link
+        options.file,
+        settings,
+        trust=options.trust,
+        has_view_link=options.view_link,
+        stream=options.stream,
     )

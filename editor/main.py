@@ -14,6 +14,7 @@ from mjrig.editor.session import autosave
 from mjrig.editor.session.session import Session
 from mjrig.editor.session.sim_thread import SimThread
 from mjrig.editor.session.state import EditorState
+from mjrig.editor.session.streaming import streaming
 from mjrig.editor.texts.texts import tr
 from mjrig.errors import SceneError, UntrustedError
 from mjrig.scene_edit.scene import Scene
@@ -53,18 +54,22 @@ def _desktop() -> Screen:
     return Desktop()
 
 
-def edit(path: Path | None, *, trust: bool = False) -> int:
+def edit(path: Path | None, *, trust: bool = False, stream: str | None = None) -> int:
     """Edit a scene, a model or the scene of a recording; returns the exit code.
 
     Args:
         path: the file; None: an empty scene.
         trust: run code beside the scene without asking.
+        stream: where signals go while it runs, as `--stream` takes it; None: nowhere.
 
     Raises:
         SceneError: the file or the display cannot be opened.
+        MjrigError: the stream cannot be opened.
     """
     need_display()
-    opened(path, trust=trust).run()
+    editor = opened(path, trust=trust)
+    with streaming(editor.simulation, stream):
+        editor.run()
     return 0
 
 

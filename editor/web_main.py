@@ -7,6 +7,7 @@ import webbrowser
 from pathlib import Path
 
 from mjrig.editor.main import opened
+from mjrig.editor.session.streaming import streaming
 from mjrig.editor.texts.texts import tr
 from mjrig.editor.web.live_window import LiveWindow
 from mjrig.editor.web.server import Server, ServerSettings
@@ -15,19 +16,26 @@ _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 def edit_in_browser(
-    path: Path | None, settings: ServerSettings, *, trust: bool = False, has_view_link: bool = False
+    path: Path | None,
+    settings: ServerSettings,
+    *,
+    trust: bool = False,
+    has_view_link: bool = False,
+    stream: str | None = None,
 ) -> int:
     """Edit a scene, a model or the scene of a recording in a browser; returns the exit code.
 
     Raises:
         SceneError: the file cannot be opened, or the port not be had.
+        MjrigError: the stream cannot be opened.
     """
     screen = LiveWindow(settings)
     try:
         editor = opened(path, trust=trust, screen=screen)
         _tell(screen.server, has_view_link=has_view_link)
         try:
-            editor.run(lambda: screen.run(editor.window))
+            with streaming(editor.simulation, stream):
+                editor.run(lambda: screen.run(editor.window))
         except KeyboardInterrupt:
             if editor.state.session.is_dirty:
                 print(tr("changes that are not saved are offered at the next start"))

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from mjrig.scene_edit.actor import Actor as Actor
     from mjrig.scene_edit.scene import Scene as Scene
     from mjrig.sim.batch import Batch as Batch
+    from mjrig.sim.policy_batch import PolicyBatch as PolicyBatch
     from mjrig.sim.world import Snapshot as Snapshot
     from mjrig.sim.world import World as World
     from mjrig.sim2sim.compare.result import Replay as Replay
@@ -61,6 +62,7 @@ _HOME = {
     "RecordingError": "errors",
     "SceneError": "errors",
     "UntrustedError": "errors",
+    "PolicyBatch": "sim.policy_batch",
     "Pose": "scene.pose",
     "register": "properties.registry",
     "read_recording": "recording.reading",

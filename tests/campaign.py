@@ -1,9 +1,11 @@
 """How much a test tries: little in `make test`, much in `make campaign`, and what it found."""
 
+import json
 import os
 import random
 import time
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +18,12 @@ SEED = int(os.environ.get("MJRIG_SEED", "0"))
 MINUTES = float(os.environ.get("MJRIG_MINUTES") or "inf")
 #: Where a campaign's row of the summary is kept in a test's report.
 TALLY = "campaign"
+#: The folder where campaigns note how far they are, for one that is ended from outside.
+PROGRESS = "MJRIG_PROGRESS"
+#: Minutes of a campaign whose test does not say another time.
+USUAL_MINUTES = 8.0
+#: Between two notes [s].
+_APART = 1.0
 
 
 #: For a test that takes seconds and whose like is tried in `make test` at a smaller scale.
@@ -43,9 +51,10 @@ class Tally:
     def __init__(self, record: Callable[[str, object], None]) -> None:
         self._record = record
         self.name, self.tried, self.findings = "", 0, list[str]()
+        self._noted = 0.0
 
     def cases(
-        self, name: str, usual: int, campaign: int, *, minutes: float = 8.0
+        self, name: str, usual: int, campaign: int, *, minutes: float = USUAL_MINUTES
     ) -> Iterator[random.Random]:
         """A random generator for every case, seeded by its number; ends when time is over.
 
@@ -61,15 +70,47 @@ class Tally:
             if CAMPAIGN and time.monotonic() > end:
                 return
             self.tried += 1
+            self._note()
             yield random.Random(f"{name} {SEED} {number}")
 
     def found(self, what: str) -> None:
         """Note that a case went wrong."""
         self.findings.append(f"case {self.tried - 1}: {what}")
+        self._noted = 0.0
+        self._note()
+
+    def _note(self) -> None:
+        """Note how far it is: nobody else knows if the process is ended."""
+        folder, now = os.environ.get(PROGRESS), time.monotonic()
+        if folder and CAMPAIGN and now - self._noted > _APART:
+            self._noted = now
+            note = Path(folder, f"{os.getpid()} {self.name}.json")
+            note.write_text(json.dumps([self.name, self.tried, self.findings[:10]]))
 
     def close(self) -> None:
         """Pass the counts on to the summary; fails if anything was found."""
         if self.name:
             self._record(TALLY, (self.name, self.tried, len(self.findings)))
+            if folder := os.environ.get(PROGRESS):
+                Path(folder, f"{os.getpid()} {self.name}.json").unlink(missing_ok=True)
         shown = "\n".join(self.findings[:10])
         assert not self.findings, f"{len(self.findings)} of {self.tried} cases:\n{shown}"
+
+
+def unfinished(folder: str) -> list[tuple[str, int, list[str]]]:
+    """The campaigns that were ended from outside: name, cases, findings."""
+    notes = sorted(Path(folder).glob("*.json"))
+    return [tuple(json.loads(note.read_text())) for note in notes]
+
+
+class Examples:
+    """Counts the examples of a Hypothesis test, and lets those pass that come when time is over."""
+
+    def __init__(self, test: Callable[..., object]) -> None:
+        self._test, self.tried = test, 0
+        self._end = time.monotonic() + 60.0 * min(USUAL_MINUTES, MINUTES)
+
+    def __call__(self, *given: object, **more: object) -> None:
+        if time.monotonic() < self._end:
+            self.tried += 1
+            self._test(*given, **more)

@@ -1,14 +1,18 @@
 """What all tests share."""
 
 import gc
+import os
+import shutil
+import tempfile
 from collections.abc import Callable, Generator, Iterator
 from contextlib import suppress
+from functools import wraps
 from importlib import import_module
 from pathlib import Path
 
 import pytest
 
-from tests.campaign import TALLY, Tally
+from tests.campaign import CAMPAIGN, PROGRESS, TALLY, Examples, Tally, unfinished
 
 # One GLFW per process: imgui_bundle brings its own and must come before mujoco's.
 with suppress(ImportError):
@@ -104,18 +108,76 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.path not in long)
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """A folder for what campaigns have done if they are ended; workers inherit its name."""
+    if CAMPAIGN and not hasattr(config, "workerinput"):
+        os.environ[PROGRESS] = tempfile.mkdtemp(prefix="campaign-")
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Remove it."""
+    if CAMPAIGN and not hasattr(config, "workerinput"):
+        shutil.rmtree(os.environ.pop(PROGRESS, ""), ignore_errors=True)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """Give a Hypothesis test of a campaign its time limit, and count its examples."""
+    made = getattr(getattr(item, "obj", None), "hypothesis", None)
+    if not CAMPAIGN or made is None or item.get_closest_marker("campaign") is None:
+        return (yield)
+    whole, examples = made.inner_test, Examples(made.inner_test)
+    made.inner_test = wraps(whole)(examples)
+    failed = True
+    try:
+        done = yield
+        failed = False
+    finally:
+        made.inner_test = whole
+        name = item.name.removeprefix("test_").replace("_", " ")
+        item.user_properties.append((TALLY, (name, examples.tried, int(failed))))
+    return done
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print what every campaign tried and found."""
-    rows = sorted(
+    """Print what every campaign tried and found, also what was ended before its end."""
+    reports = [
+        report
+        for found in terminalreporter.stats.values()
+        for report in found
+        if isinstance(report, pytest.TestReport)
+    ]
+    rows = [
         tuple(value)
-        for reports in terminalreporter.stats.values()
         for report in reports
-        if isinstance(report, pytest.TestReport) and report.when == "teardown"
+        if report.when == "teardown"
         for key, value in report.user_properties
         if key == TALLY and isinstance(value, (tuple, list))
-    )
-    if rows:
+    ]
+    if CAMPAIGN:
+        rows += _without_tally(reports)
+    cut = unfinished(os.environ[PROGRESS]) if PROGRESS in os.environ else []
+    if rows or cut:
         terminalreporter.section("campaigns")
-        terminalreporter.line(f"{'campaign':<44}{'cases':>9}{'findings':>10}")
-    for name, cases, findings in rows:
-        terminalreporter.line(f"{name:<44}{cases:>9}{findings:>10}")
+        terminalreporter.line(f"{'campaign':<60}{'cases':>9}{'findings':>10}")
+    rows += [(f"{name} (ended before its time)", tried, len(found)) for name, tried, found in cut]
+    for name, cases, findings in sorted(rows):
+        terminalreporter.line(f"{name:<60}{cases:>9}{findings:>10}")
+    for name, _, found in cut:
+        for text in found:
+            terminalreporter.line(f"{name}: {text}")
+
+
+def _without_tally(reports: list[pytest.TestReport]) -> list[tuple[str, int, int]]:
+    """Tests that are long but count nothing: each function is a campaign, each call a case."""
+    tests: dict[str, set[str]] = {}
+    counted = {r.nodeid for r in reports if any(key == TALLY for key, _ in r.user_properties)}
+    failed = {r.nodeid for r in reports if r.failed}
+    for report in reports:
+        is_campaign = "campaign" in report.keywords and report.outcome != "skipped"
+        if is_campaign and report.when == "call" and report.nodeid not in counted:
+            tests.setdefault(report.nodeid.partition("[")[0], set()).add(report.nodeid)
+    return [
+        (name.rpartition("::test_")[2].replace("_", " "), len(ids), len(ids & failed))
+        for name, ids in tests.items()
+    ]

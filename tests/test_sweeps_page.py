@@ -8,7 +8,9 @@ import pytest
 
 from mjrig.cli.main import main
 from tests.places import ROOT
+from tests.plugin.warp.c_device import on_c
 
+__all__ = ["on_c"]  # a fixture
 PAGE = ROOT / "docs/sweeps.md"
 pytestmark = pytest.mark.skipif(not PAGE.exists(), reason="no checkout beside the tests")
 
@@ -19,9 +21,10 @@ def blocks(language: str) -> list[str]:
 
 
 def commands() -> list[str]:
-    """Those that need no cluster."""
+    """Those that need no cluster and no GPU."""
     lines = [line for block in blocks("sh") for line in block.splitlines()]
-    return [line for line in lines if line.startswith("mjrig") and "dask" not in line]
+    elsewhere = ("dask", "--engine warp")
+    return [s for s in lines if s.startswith("mjrig") and not any(word in s for word in elsewhere)]
 
 
 @pytest.mark.parametrize("line", commands(), ids=lambda line: " ".join(line.split()[:2]))
@@ -46,6 +49,22 @@ def test_the_commands_run_as_printed(
         assert out.startswith(shown)
         names = {path.name for path in (tmp_path / "out/step").iterdir()}
         assert names == {"results.csv", "sweep.json", "best.yaml", "parallel.png", "heatmap.png"}
+
+
+@pytest.mark.usefixtures("on_c")
+def test_the_command_for_a_gpu_runs_with_mujoco_in_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (line,) = (s for b in blocks("sh") for s in b.splitlines() if "--engine warp" in s)
+    (tmp_path / "config").symlink_to(ROOT / "config")
+    (tmp_path / "assets").symlink_to(ROOT / "assets")
+    monkeypatch.chdir(tmp_path)
+    smaller = line.replace(":1000", ":2").replace("--run 2", "--run 0.02")
+    assert smaller != line and main(shlex.split(smaller)[1:]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("out/warp/results.csv: 2 points with 4 seeds\non MuJoCo Warp, float32, ")
+    rows = (tmp_path / "out/warp/results.csv").read_text().splitlines()
+    assert len(rows) == 9 and all(",warp float32,ok," in row for row in rows[1:])
 
 
 def test_there_is_an_example_of_each_command() -> None:

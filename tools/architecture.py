@@ -39,6 +39,7 @@ ROOMS = {
         "mjrig.control",
         "mjrig.scene_edit",
         "mjrig.sim",
+        "mjrig.warp",
         "mjrig.terminal",
         "mjrig.streams",
         "mjrig.check",

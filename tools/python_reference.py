@@ -45,7 +45,7 @@ HANDED_OUT = {
         "mjrig.actuators.actuator.Actuator",
         "mjrig.components.controllers.pipeline_controller.PipelineController",
     ),
-    "mjrig.sim": ("mjrig.sim.batch_robot.BatchRobot",),
+    "mjrig.sim": ("mjrig.sim.batch_robot.BatchRobot", "mjrig.control.policy.BatchPolicy"),
     "mjrig.recording": (
         "mjrig.recording.recording.ActorRecording", "mjrig.recording.recording.JointColumns",
         "mjrig.recording.recording.RecordedCommands", "mjrig.recording.recording.Efforts",

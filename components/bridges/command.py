@@ -11,7 +11,9 @@ from mjrig.terminal.run_options import add_debug, add_execution, add_recording, 
 from mjrig.terminal.scene_options import add_scene, add_scene_options, load_scene, number_from_zero
 
 if TYPE_CHECKING:
+    from mjrig.components.bridges.bridge import Bridge
     from mjrig.components.bridges.serving import Serving
+    from mjrig.recording.recorder import Recorder
     from mjrig.streams.stream import Stream
 
 
@@ -29,6 +31,12 @@ def add(commands: Any) -> None:
     )
     parser.add_argument(
         "--speed", type=_positive, default=1.0, metavar="X", help="simulated per real second (1)"
+    )
+    parser.add_argument(
+        "--priority",
+        choices=("realtime", "normal"),
+        default="realtime",
+        help="realtime, where that is permitted, or normal (realtime)",
     )
     add_execution(parser)
     add_recording(parser)
@@ -52,24 +60,28 @@ def _positive(text: str) -> float:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Serve until the time is over or somebody interrupts."""
+    """Serve until the time is over or the user interrupts."""
     from contextlib import ExitStack
 
     from mjrig.components.bridges.serving import Serving
     from mjrig.sim.world import World
+    from mjrig.workers.punctual import TURN, Priority
 
     world = World(load_scene(options), options.execution)
     with ExitStack() as stack:
-        if options.record is not None:
-            from mjrig.recording.recorder import Recorder
-
-            stack.enter_context(Recorder(world, options.record, overwrite=options.overwrite))
         streams = [stack.enter_context(s) for s in _streams(world, options.stream)]
-        serving = stack.enter_context(Serving(world, speed=options.speed, also=streams))
+        priority = Priority(options.priority)
+        serving = stack.enter_context(
+            Serving(world, speed=options.speed, also=streams, priority=priority)
+        )
+        # After the bridges: where one cannot listen, no empty recording is left.
+        recorders = [stack.enter_context(r) for r in _recorders(world, options)]
         for bridge in serving.bridges:
             print(f"{bridge.label}: {bridge.address}", flush=True)
         for stream in streams:
             print(f"stream: {stream.sink.address}", flush=True)
+        print(serving.punctual.text, flush=True)
+        sys.setswitchinterval(TURN)
         gc.freeze()  # what was built stays: looking through it for garbage would delay a step
         previous = signal.signal(signal.SIGTERM, _interrupt)
         try:
@@ -79,7 +91,17 @@ def run(options: argparse.Namespace) -> int:
         finally:
             signal.signal(signal.SIGTERM, previous)
         print("\n".join([_summary(serving), *(s.summary() for s in streams)]))
+    for recorder in recorders:
+        print(f"recording: {recorder.path}, {recorder.extent}")
     return 0
+
+
+def _recorders(world: Any, options: argparse.Namespace) -> "list[Recorder]":
+    if options.record is None:
+        return []
+    from mjrig.recording.recorder import Recorder
+
+    return [Recorder(world, options.record, overwrite=options.overwrite)]
 
 
 def _streams(world: Any, wanted: str | None) -> "list[Stream]":
@@ -96,10 +118,15 @@ def _interrupt(number: int, frame: object) -> None:
 
 
 class _Traffic:
-    """Prints one line per bridge and second, and every event once, to stderr."""
+    """Prints a line per bridge and second in which commands came, and every event, to stderr.
+
+    When they stop coming it says so, once.
+    """
 
     def __init__(self, serving: "Serving") -> None:
         self._serving, self._events = serving, serving.world.event_count
+        self._accepted = dict.fromkeys(serving.bridges, 0)
+        self._silent: dict[object, str] = dict.fromkeys(serving.bridges, "")
 
     def __call__(self) -> None:
         world = self._serving.world
@@ -107,14 +134,23 @@ class _Traffic:
         for event in world.events[-new:] if new else ():
             print(event, file=sys.stderr)
         for bridge in self._serving.bridges:
-            now = bridge.traffic.report()
-            if now.accepted:
-                print(
-                    f"t={world.time:.1f} s: {bridge.label}: {bridge.phase}, {now.rate:.0f} "
-                    f"commands/s, age {now.age * 1000:.0f} ms, jitter {now.jitter * 1000:.1f} ms, "
-                    f"{now.rejected} rejected",
-                    file=sys.stderr,
-                )
+            if line := self._line(bridge):
+                print(f"t={world.time:.1f} s: {bridge.label}: {line}", file=sys.stderr)
+
+    def _line(self, bridge: "Bridge") -> str:
+        """Empty: nothing has changed since the last one."""
+        now = bridge.traffic.report()
+        came, self._accepted[bridge] = now.accepted - self._accepted[bridge], now.accepted
+        if came:
+            self._silent[bridge] = ""
+            return (
+                f"{bridge.phase}, {now.rate:.0f} commands/s, age {now.age * 1000:.0f} ms, "
+                f"jitter {now.jitter * 1000:.1f} ms, {now.rejected} rejected"
+            )
+        if not now.accepted or self._silent[bridge] == bridge.phase:
+            return ""
+        self._silent[bridge] = bridge.phase
+        return f"{bridge.phase}, no command for {now.age:.1f} s, {now.rejected} rejected"
 
 
 def _summary(serving: "Serving") -> str:

@@ -2,6 +2,7 @@
 
 import math
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -9,9 +10,14 @@ from typing import Protocol
 from mjrig.components.bridges.bridge import Bridge
 from mjrig.errors import MjrigError
 from mjrig.sim.world import World
+from mjrig.workers.punctual import Priority, Punctual
 
 #: How far the world may lag behind the clock before the lag is dropped [s].
 LAG = 0.1
+#: How many times faster than the clock it is made up for.
+HURRY = 4.0
+#: A world that drops so many lags in this time [s] is too slow for the clock.
+LAGS, SLOW = 5, 2.0
 
 
 class NothingToServe(MjrigError, ValueError):
@@ -65,23 +71,35 @@ class Outgoing:
 class Serving:
     """Opens the bridges of a world, and runs it in real time; also a context manager.
 
-    `also` sends besides the bridges.
+    Args:
+        also: what sends besides the bridges.
+        priority: what the thread that calls this asks for, until `close`.
 
     Raises:
         NothingToServe: there is no bridge in the scene.
         MjrigError: a bridge cannot listen; then none does.
     """
 
-    def __init__(self, world: World, *, speed: float = 1.0, also: Sequence[Sender] = ()) -> None:
+    def __init__(
+        self,
+        world: World,
+        *,
+        speed: float = 1.0,
+        also: Sequence[Sender] = (),
+        priority: Priority = Priority.NORMAL,
+    ) -> None:
         self._world, self._speed = world, speed
         self.bridges: Sequence[Bridge] = bridges_of(world)
         self.pace = PaceKept()
         self._stepped = 0.0
+        self._lags: deque[float] = deque(maxlen=LAGS)
+        self._was_locked = False
         if not self.bridges:
             raise NothingToServe(
                 "no actor has a bridge; add a SocketBridge, UnitreeBridge or RosBridge "
                 "to its components"
             )
+        self.punctual = Punctual(priority)
         try:
             for bridge in self.bridges:
                 bridge.open(self)
@@ -121,8 +139,11 @@ class Serving:
         period = self._world.timestep / self._speed
         attending = [b for b in self.bridges if type(b).attend is not Bridge.attend]
         while duration is None or due - began < duration:
-            in_lock_step = [bridge.attend() for bridge in attending]
-            due = time.perf_counter() if any(in_lock_step) else self._tick(due, period)
+            locked = any([bridge.attend() for bridge in attending])
+            if locked is not self._was_locked:  # then the client keeps the clock, not the world
+                self._was_locked = locked
+                self.punctual.pause(locked)
+            due = time.perf_counter() if locked else self._tick(due, period)
             if each_second is not None and due - said >= 1.0:
                 said = due
                 each_second()
@@ -130,24 +151,34 @@ class Serving:
     def _tick(self, due: float, period: float) -> float:
         """One step at its time; returns when the next one is due.
 
-        Times are absolute, so that the clock is kept. A lag is made up for at most at double speed:
-        a client must not get a burst of states.
+        Times are absolute, so that the clock is kept. A lag is made up for without a burst of
+        states, which clients would miss.
         """
-        now, begin = time.perf_counter(), max(due, self._stepped + 0.5 * period)
+        now, begin = time.perf_counter(), max(due, self._stepped + period / HURRY)
         if now < begin:
             time.sleep(begin - now)
             now = time.perf_counter()
         if now - due > 0.001:
             self.pace.late += 1
             if now - due > LAG:
-                self.pace.dropped += 1
+                self._drop_lag(now)
                 due = now
         self._stepped = now
         self.pace.steps += self.advance(1)
         return due + period
 
+    def _drop_lag(self, now: float) -> None:
+        """Count it; a world that is too slow never sleeps, and must not take a core for itself."""
+        self.pace.dropped += 1
+        self._lags.append(now)
+        if self.punctual.is_granted and len(self._lags) == LAGS and now - self._lags[0] < SLOW:
+            self.punctual.end("the world is too slow for the clock")
+            robot = self.bridges[0].robot
+            robot.report("bridge", "the world is too slow for the clock; it has normal priority")
+
     def close(self) -> None:
         """Close the bridges; the world stays."""
+        self.punctual.end()
         for bridge in self.bridges:
             bridge.close()
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mjrig.arrays import FloatArray
+
 #: Messages that rate and jitter are computed from.
 WINDOW = 500
 #: Rejected messages that are kept with their reason.
@@ -26,7 +28,7 @@ class TrafficReport:
 
     accepted: int
     rejected: int
-    #: Messages per second over the last ones; 0 without any.
+    #: Messages per second over the last two seconds; it falls as soon as none come any more.
     rate: float
     #: Time since the last one; infinite without any.
     age: float
@@ -60,7 +62,15 @@ class Traffic:
         now = time.monotonic()
         recent = [t for t in tuple(self._arrivals) if now - t < 2.0]
         gaps = np.diff(recent)
-        rate = float(1.0 / gaps.mean()) if gaps.size and gaps.mean() > 0.0 else 0.0
-        jitter = float(gaps.std()) if gaps.size else 0.0
         age = now - self._arrivals[-1] if self._arrivals else float("inf")
+        rate = _rate(gaps, age)
+        jitter = float(gaps.std()) if gaps.size else 0.0
         return TrafficReport(self.accepted, self.rejected, rate, age, jitter, self.sent)
+
+
+def _rate(gaps: FloatArray, age: float) -> float:
+    """Messages per second; the time since the last one counts when it is longer than usual."""
+    if not gaps.size or gaps.mean() <= 0.0:
+        return 0.0
+    waited = age if age > gaps.max() + gaps.mean() else 0.0
+    return float(gaps.size / (gaps.sum() + waited))

@@ -6,12 +6,10 @@ Plain scalar code: the compiled kernel is this very function, so that both have 
 import math
 from typing import Any
 
-#: Coefficients in the order of a row: names as in a motor's fit.
-NAMES = (
-    "coulomb", "stribeck", "stribeck_velocity", "stribeck_exponent", "load", "load_stribeck",
-    "motor_load", "external_load", "motor_load_stribeck", "external_load_stribeck",
-    "motor_quadratic", "external_quadratic",
-)  # fmt: skip
+from mjrig.motors.friction_numbers import FRICTION
+
+#: Coefficients in the order of a row.
+NAMES = tuple(FRICTION)
 
 
 def dry_friction(c: Any, w: float, motor: float, external: float) -> float:

@@ -15,6 +15,7 @@ from mjrig.control.articulation import Articulation
 from mjrig.control.execution import Execution, Support
 from mjrig.control.plant_component import PlantComponent
 from mjrig.errors import BindingError
+from mjrig.motors.friction_numbers import FRICTION
 from mjrig.motors.motor_parts import FrictionLaw
 from mjrig.names import Slots, is_literal, listed
 from mjrig.properties.has_properties import HasProperties
@@ -25,19 +26,18 @@ _EVERYTHING = (".*",)
 _FRICTION = int(mujoco.mjtConstraint.mjCNSTR_FRICTION_DOF)
 _SINGLE = (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))
 _NOT_NATIVE = "MuJoCo has no joint friction that depends on load or speed"
-#: Coefficients that are no share of anything: their values where nothing is given.
-_DEFAULTS = {"stribeck_velocity": 1.0, "stribeck_exponent": 1.0}
 
 
-def _coefficient(doc: str, unit: str = "", *, above: bool = False) -> PerActuator:
+def _coefficient(name: str) -> PerActuator:
+    number = FRICTION[name]
     return PerActuator(
         constant=math.nan,
         min=0.0,
-        above=above,
+        above=number.positive,
         finite=True,
-        unit=unit,
+        unit=number.unit,
         category="Friction",
-        doc=f"{doc}; not given: the motor's.",
+        doc=f"{number.doc}; not given: the motor's.",
     )
 
 
@@ -56,18 +56,18 @@ class JointFriction(PlantComponent):
         refers=("joint",),
         doc="Joints it owns; not given: those whose motor has friction of this kind.",
     )
-    coulomb = _coefficient("Kc, dry friction", "N·m")
-    stribeck = _coefficient("Kcs, dry friction that is added at rest", "N·m")
-    stribeck_velocity = _coefficient("ws, speed where it is down to 1/e", "rad/s", above=True)
-    stribeck_exponent = _coefficient("a of exp(−|w/ws|^a)", above=True)
-    load = _coefficient("Kl, share of the transmitted torque")
-    load_stribeck = _coefficient("Kls, share of the transmitted torque, at rest")
-    motor_load = _coefficient("Km, share of the motor's torque")
-    external_load = _coefficient("Ke, share of the external torque")
-    motor_load_stribeck = _coefficient("Kms, share of the motor's torque, at rest")
-    external_load_stribeck = _coefficient("Kes, share of the external torque, at rest")
-    motor_quadratic = _coefficient("Kmq, quadratic share of the motor's torque", "1/(N·m)")
-    external_quadratic = _coefficient("Keq, quadratic share of the external torque", "1/(N·m)")
+    coulomb = _coefficient("coulomb")
+    stribeck = _coefficient("stribeck")
+    stribeck_velocity = _coefficient("stribeck_velocity")
+    stribeck_exponent = _coefficient("stribeck_exponent")
+    load = _coefficient("load")
+    load_stribeck = _coefficient("load_stribeck")
+    motor_load = _coefficient("motor_load")
+    external_load = _coefficient("external_load")
+    motor_load_stribeck = _coefficient("motor_load_stribeck")
+    external_load_stribeck = _coefficient("external_load_stribeck")
+    motor_quadratic = _coefficient("motor_quadratic")
+    external_quadratic = _coefficient("external_quadratic")
 
     def _own_prepare(self) -> None:
         super()._own_prepare()
@@ -171,7 +171,7 @@ class JointFriction(PlantComponent):
         motors = self._robot.model_map.motors
         self._rows = np.zeros((len(self._joints), len(NAMES)))
         for k, name in enumerate(NAMES):
-            usual = _DEFAULTS.get(name, 0.0)
+            usual = FRICTION[name].default
             fits = [motors[j].motor.fit if j in motors else None for j in self._joints]
             theirs = [usual if fit is None else getattr(fit, name) or 0.0 for fit in fits]
             own = self.__dict__[name]
@@ -205,7 +205,7 @@ class JointFriction(PlantComponent):
             self._write = lambda: write_friction(rows, dofs, qvel, motor, external, frictionloss)
             self._read_loads = partial(_read_compiled, self._robot.data, dofs, read_loads)
             return
-        self._read_loads = partial(_read, self._robot.data, dofs, np.zeros(len(qvel)))
+        self._read_loads = _PlainLoads(self._robot.data, dofs)
         joints = list(zip(rows.tolist(), dofs.tolist(), strict=True))
 
         def write() -> None:
@@ -255,13 +255,34 @@ class JointFriction(PlantComponent):
 # Torques of the last step: of motors, and of all but motors and the joint's own friction. ---------
 
 
-def _read(data: Any, dofs: Any, friction: FloatArray, loads: FloatArray) -> None:
-    first, last = data.ne, data.ne + data.nf
-    of_joints = data.efc_type[first:last] == _FRICTION
-    friction.fill(0.0)
-    friction[data.efc_id[first:last][of_joints]] = data.efc_force[first:last][of_joints]
-    loads[0] = data.qfrc_actuator[dofs]
-    loads[1] = (data.qfrc_constraint[dofs] - friction[dofs]) - data.qfrc_bias[dofs]
+class _PlainLoads:
+    """Reads them with numpy, into arrays that are made once."""
+
+    def __init__(self, data: Any, dofs: Any) -> None:
+        self._data, self._dofs = data, dofs
+        self._forces = data.qfrc_actuator, data.qfrc_constraint, data.qfrc_bias
+        self._friction = np.zeros(len(data.qvel))
+        self._one = np.zeros(len(dofs))
+
+    def __call__(self, loads: FloatArray) -> None:
+        data, friction, one = self._data, self._friction, self._one
+        kinds, ids, forces = data.efc_type, data.efc_id, data.efc_force
+        friction.fill(0.0)
+        first = data.ne
+        for row in range(first, first + data.nf):  # numpy would make arrays of the chosen rows
+            if kinds[row] == _FRICTION:
+                friction[ids[row]] = forces[row]
+        actuator, constraint, bias = self._forces
+        motor, external = loads
+        self._take(actuator, motor)
+        self._take(constraint, external)
+        self._take(friction, one)
+        np.subtract(external, one, external)
+        self._take(bias, one)
+        np.subtract(external, one, external)
+
+    def _take(self, values: FloatArray, out: FloatArray) -> None:
+        values.take(self._dofs, 0, out, "clip")  # the default mode works on a copy of `out`
 
 
 def _read_compiled(data: Any, dofs: Any, kernel: Callable[..., None], loads: FloatArray) -> None:

@@ -9,16 +9,22 @@ from typing import Any
 
 from mjrig.errors import MissingExtraError, PropertyError
 
+#: Option of onnxruntime: folder of the weights of a file that is given as bytes.
+_BESIDE = "session.model_external_initializers_file_folder_path"
+
 
 class OnnxFile:
     """A loaded network; every error names the file and the tensor or key.
+
+    Args:
+        content: the file as it is to be run, if not as it is stored.
 
     Raises:
         PropertyError: the file is missing or not a network.
         MissingExtraError: onnxruntime is not installed.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, content: bytes | None = None) -> None:
         try:
             onnxruntime = import_module("onnxruntime")
         except ImportError as error:
@@ -29,9 +35,13 @@ class OnnxFile:
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         options.log_severity_level = 3
+        if content is not None:  # weights may lie in files beside it
+            options.add_session_config_entry(_BESIDE, str(path.parent))
         try:
             self.session = onnxruntime.InferenceSession(
-                str(path), options, providers=["CPUExecutionProvider"]
+                str(path) if content is None else content,
+                options,
+                providers=["CPUExecutionProvider"],
             )
         except Exception as error:  # onnxruntime has no common base class
             raise PropertyError(
@@ -44,6 +54,10 @@ class OnnxFile:
     def error(self, problem: str) -> PropertyError:
         """A PropertyError that names the file."""
         return PropertyError(f"{self.path.name}: {problem}")
+
+    def output_type(self, name: str) -> str:
+        """The type of an output, as onnxruntime writes it: `tensor(float)`."""
+        return next((o.type for o in self.session.get_outputs() if o.name == name), "")
 
     def shape(self, name: str) -> list[Any]:
         """The declared shape of an input or output; unknown sizes are texts or None.

@@ -1,13 +1,18 @@
 """Observer: assembles the observation vector from terms and their histories."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from mjrig.components.policies.policy_file import PolicyFile
 from mjrig.components.policies.policy_parts import HistoryBy, HistoryFill, HistoryOrder
+from mjrig.components.policies.terms.kinds import Range
+from mjrig.components.policies.terms.one_world import OneWorld, connected
+from mjrig.components.policies.terms.term import ObservationTerm, Shaping
 from mjrig.components.policies.terms.view import Float32, Indices, View
 from mjrig.errors import BindingError
 
@@ -15,10 +20,12 @@ from mjrig.errors import BindingError
 class Observer:
     """Builds the observation of every tick.
 
-    `seed` chooses the random numbers of the terms' noise and bias; the same after every reset.
+    `seeds` choose the random numbers of the terms' noise and bias, one for each world; the same
+    after every reset.
 
     One buffer holds the frames of the last ticks, oldest first; the observation is a fixed
-    selection of it, whatever the order of histories.
+    selection of it, whatever the order of histories. Without histories it is the frame itself.
+    In a batch all of it has the worlds as its first axis.
 
     Raises:
         BindingError: a term does not find what it names, or histories do not fit.
@@ -26,24 +33,39 @@ class Observer:
 
     def __init__(self, said: PolicyFile, view: View) -> None:
         assert said.observation is not None
-        self.seed = 0
+        self.seeds = [0] * view.count
+        self._view = view
         self._terms, recipe = said.terms, said.observation
         self._kept = kept = recipe.kept
-        sizes = [term.connect(view) for term in self._terms]
-        for term, size in zip(self._terms, sizes, strict=True):
-            term.shape(size)
+        one = OneWorld(view) if view.worlds and needs_one_world(self._terms) else None
+        calls = [connected(term, view, one) for term in self._terms]
+        sizes = [size for size, _, _ in calls]
+        self._restarts = [restart for _, _, restart in calls]
+        shapings = [t.shape(size, view) for t, size in zip(self._terms, sizes, strict=True)]
+        self._shape = _shape_of(shapings, recipe.clip)
         ends = np.cumsum([0, *sizes])
-        self._frame = np.zeros(int(ends[-1]))
-        self._parts = [self._frame[a:b] for a, b in pairwise(ends)]
+        self._frame = view.zeros(int(ends[-1]))
+        #: How each term measures, and where to.
+        self._measures = [
+            (term.sampled(measure), self._frame[..., a:b])
+            for term, (_, measure, _), (a, b) in zip(
+                self._terms, calls, pairwise(ends), strict=True
+            )
+        ]
         lengths = [term.history or kept.length for term in self._terms]
         depth = max(lengths)
         if kept.ticks.size:
             depth = max(depth, int(kept.ticks.max()) + 1)
-        self._history: Float32 = np.zeros((depth, self._frame.size), dtype=np.float32)
-        self._flat = self._history.reshape(-1)
+        width = int(ends[-1])
+        self._depth, self._width = depth, width
+        self._history: Float32 = view.zeros(depth, width).astype(np.float32)
+        self._flat = self._history.reshape(*self._frame.shape[:-1], depth * width)
         self._select = self._selection(ends, lengths)
-        self._clip = recipe.clip if not isinstance(recipe.clip, str) else None
-        self.vector: Float32 = np.zeros(self._select.size, dtype=np.float32)
+        self._is_frame = depth == 1 and np.array_equal(self._select, np.arange(width))
+        self.vector: Float32 = view.zeros(self._select.size).astype(np.float32)
+        #: Worlds whose first frame fills the history.
+        self._empty: npt.NDArray[np.bool_] = np.zeros(view.count, np.bool_)
+        self._some_empty = False
         names = [type(term).__name__ for term in self._terms]
         #: The inputs of the network that terms name → places in the observation.
         self.inputs = self._named_inputs(sizes, lengths)
@@ -78,7 +100,7 @@ class Observer:
 
     def _selection(self, ends: Any, lengths: list[int]) -> Indices:
         """Places in the flattened buffer, in the order the network sees them."""
-        depth, width = self._history.shape
+        depth, width = self._depth, self._width
         newest_first = self._kept.order is HistoryOrder.NEWEST_FIRST
         chosen = self._kept.ticks.astype(np.intp)
 
@@ -105,44 +127,96 @@ class Observer:
         return np.concatenate(places).astype(np.intp)
 
     def reset(self) -> None:
-        """Clear the history."""
-        self._history[:] = 0.0
-        self._empty = self._kept.fill is HistoryFill.FIRST
-        for place, term in enumerate(self._terms):
-            term.restart()
-            term.restart_sampling((self.seed, place))
+        """Clear the history of the worlds that are reset."""
+        view = self._view
+        self._history[view.due] = 0.0
+        self._empty[list(view.ticking)] = self._some_empty = self._kept.fill is HistoryFill.FIRST
+        for place, (term, restart) in enumerate(zip(self._terms, self._restarts, strict=True)):
+            restart()
+            term.restart_sampling([(seed, place) for seed in self.seeds])
 
     def look(self) -> Float32:
         """The observation of this tick; the same array every time."""
-        for term, part in zip(self._terms, self._parts, strict=True):
-            term.value(part)
-        frame, history = self._frame, self._history
-        if self._clip is not None:
-            np.clip(frame, *self._clip, out=frame)
-        if self._empty:
-            history[:] = frame
-            self._empty = False
-        else:
-            if len(history) > 1:
-                history[:-1] = history[1:]
-            history[-1] = frame
+        for measure, part in self._measures:
+            measure(part)
+        for shape in self._shape:
+            shape(self._frame, out=self._frame)
+        if self._is_frame:
+            self._view.keep(self.vector, self._frame)
+            return self.vector
+        self._remember()
         # With another mode `take` would use a buffer; the places are known to be valid.
-        self._flat.take(self._select, out=self.vector, mode="clip")
+        if self._view.due is ...:
+            self._flat.take(self._select, axis=-1, out=self.vector, mode="clip")
+        else:
+            self._view.keep(self.vector, self._flat.take(self._select, axis=-1))
         return self.vector
+
+    def _remember(self) -> None:
+        """Put the frame at the end of the history; the first one fills it."""
+        view, history, frame = self._view, self._history, self._frame
+        if self._depth > 1:
+            if view.due is ...:
+                history[..., :-1, :] = history[..., 1:, :]
+            else:
+                history[view.due, :-1] = history[view.due, 1:]
+        view.keep(history[..., -1, :], frame)
+        if self._some_empty:
+            rows = history.reshape(-1, self._depth, self._width)
+            for world in view.ticking:
+                if self._empty[world]:
+                    rows[world] = rows[world, -1]
+                    self._empty[world] = False
+            self._some_empty = bool(self._empty.any())
 
     def signature(self) -> object:
         """What must agree for a memory to be restored."""
-        return self.vector.size, tuple(term.sampling_signature for term in self._terms)
+        return self.vector.shape, tuple(term.sampling_signature for term in self._terms)
 
     def memory(self) -> Any:
         """What `restore` needs, as a copy."""
         terms = [(term.memory(), term.sampling_memory()) for term in self._terms]
-        return self._history.copy(), self._empty, self.vector.copy(), terms
+        return self._history.copy(), self._empty.copy(), self.vector.copy(), terms
 
     def restore(self, memory: Any) -> None:
         """Restore what `memory` returned."""
-        history, self._empty, vector, terms = memory
+        history, self._empty[:], vector, terms = memory
+        self._some_empty = bool(self._empty.any())
         self._history[:], self.vector[:] = history, vector
         for term, (own, sampling) in zip(self._terms, terms, strict=True):
             term.restore(own)
             term.restore_sampling(sampling)
+
+
+def needs_one_world(terms: Iterable[ObservationTerm]) -> bool:
+    """Whether a batch has to show the worlds one by one to some of these terms."""
+    return not all(term.over_worlds for term in terms)
+
+
+def _shape_of(shapings: Sequence[Shaping], limits: Range | str | None) -> list[Callable[..., Any]]:
+    """What is applied to a whole frame: clip, scale, clip, and the clip of all, where needed.
+
+    A factor of 1 and infinite limits change nothing, so that one call serves all terms.
+    """
+    scale = np.concatenate([s.scale for s in shapings])
+    found: list[Callable[..., Any]] = []
+
+    def clip(first: bool) -> None:
+        own = [s.clips_first is first for s in shapings]
+        sides = [
+            np.concatenate(
+                [getattr(s, side) if mine else np.full(s.scale.size, end)
+                 for s, mine in zip(shapings, own, strict=True)]
+            )
+            for side, end in (("low", -np.inf), ("high", np.inf))
+        ]  # fmt: skip
+        if np.isfinite(sides).any():
+            found.append(partial(np.clip, a_min=sides[0], a_max=sides[1]))
+
+    clip(True)
+    if np.any(scale != 1.0):
+        found.append(partial(np.multiply, scale))
+    clip(False)
+    if limits is not None and not isinstance(limits, str):
+        found.append(partial(np.clip, a_min=limits[0], a_max=limits[1]))
+    return found

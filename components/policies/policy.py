@@ -1,19 +1,27 @@
 """Policy: a network in the loop, commanding the joints its file names."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from mjrig.arrays import FloatArray
+from mjrig.components.policies.batch_loop import BatchLoop
 from mjrig.components.policies.loop import PolicyLoop
+from mjrig.components.policies.observer import needs_one_world
 from mjrig.components.policies.policy_file import PolicyFile
 from mjrig.components.policies.policy_parts import given
 from mjrig.control.articulation import Articulation
 from mjrig.control.plant import Plant
-from mjrig.control.policy import CommandSpace, PolicyComponent, PolicyDisturbance
+from mjrig.control.policy import (
+    BatchOfWorlds,
+    BatchPolicy,
+    CommandSpace,
+    PolicyComponent,
+    PolicyDisturbance,
+)
 from mjrig.control.setpoints import Lease, Source
 from mjrig.errors import BindingError, MissingExtraError, MjrigError, PropertyError
 from mjrig.names import literal
@@ -23,6 +31,7 @@ from mjrig.properties.scalar_kinds import Bool, FilePath, Int
 
 #: Quiet steps of a policy that is switched off.
 _NOTHING_DUE = 1_000_000
+Made = TypeVar("Made")
 _TRAINED = ("kp", "kv", "torque_limit", "armature", "damping", "frictionloss")
 
 
@@ -68,19 +77,27 @@ class Policy(PolicyComponent):
         Raises:
             BindingError: the file, the network or the robot do not fit each other.
         """
+        loop = self._of_file(lambda said: PolicyLoop(said, robot, self.label))
+        loop.commands.fix(self.command)
+        loop.seed(self.seed)
+        return loop
+
+    def _of_file(self, make: Callable[[PolicyFile], Made]) -> Made:
+        """Make something of the file as it is now.
+
+        Raises:
+            BindingError: the file, the network or the robot do not fit each other.
+        """
         if self.file is None:
             raise PropertyError(f"{self.label}.file: needs a policy file", ("file",))
         try:
-            said = PolicyFile.load(self.find_file(self.file), self.gate(), self.trusted_folders())
-            loop = PolicyLoop(said, robot, self.label)
+            path = self.find_file(self.file)
+            return make(PolicyFile.load(path, self.gate(), self.trusted_folders()))
         except MissingExtraError:
             raise
         except MjrigError as error:
             text = str(error).removeprefix(f"{self.label}: ")
             raise BindingError(f"{self.label}.file: {text}", ("file",)) from error
-        loop.commands.fix(self.command)
-        loop.seed(self.seed)
-        return loop
 
     def detach(self) -> None:
         if self._loop is not None:
@@ -220,6 +237,21 @@ class Policy(PolicyComponent):
     @property
     def command_now(self) -> FloatArray:
         return self._running().command_now()
+
+    @property
+    def needs_whole_data(self) -> bool:
+        return needs_one_world(self._running().said.terms)
+
+    def end_stand(self) -> None:
+        self._running().end_stand()
+
+    def batched(self, worlds: BatchOfWorlds) -> BatchPolicy:
+        robot = self._running()._robot
+        loop = self._of_file(lambda said: BatchLoop(said, robot, self.label, worlds))
+        if self.command.size:
+            loop.set_command(self.command)
+        loop.set_seed(self.seed)
+        return loop
 
     def plant(self) -> Plant:
         said, joints = self._running().said, self.joints

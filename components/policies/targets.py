@@ -63,12 +63,20 @@ def _no_actuator(robot: Articulation, name: str, found: Sequence[ActuatorBinding
 class TargetMap:
     """Turns actions into targets, and writes them where the actuators take them.
 
+    Args:
+        setpoints: where they are written: (3, actuators), in a batch (worlds, 3, actuators).
+
     Raises:
         BindingError: limits that do not fit the joints.
     """
 
     def __init__(
-        self, said: PolicyFile, robot: Articulation, bindings: list[ActuatorBinding], view: View
+        self,
+        said: PolicyFile,
+        robot: Articulation,
+        bindings: list[ActuatorBinding],
+        view: View,
+        setpoints: FloatArray,
     ) -> None:
         recipe, size = said.action_recipe, len(bindings)
         self._robot, self._bindings, self._view = robot, bindings, view
@@ -82,9 +90,15 @@ class TargetMap:
         self._beta = np.float32(recipe.smoothing)
         self._clip = self._clip_action(recipe, size)
         self._clip_target = self._clip_targets(recipe, size)
-        self._smoothed: Float32 = np.zeros(size, dtype=np.float32)
-        self._targets: npt.NDArray[Any] = np.zeros(size, dtype=self._dtype)
+        self._setpoints = setpoints
+        self._smoothed: Float32 = view.zeros(size).astype(np.float32)
+        self._clipped: Float32 = self._smoothed.copy()
+        self._targets: npt.NDArray[Any] = view.zeros(size).astype(self._dtype)
+        self._new: npt.NDArray[Any] = self._targets.copy()
         self._rows: Indices = np.zeros(size, dtype=np.intp)
+        #: In one world: all setpoints in a row, and the places of the commands in it.
+        self._flat = setpoints.reshape(-1) if not view.worlds else None
+        self._places: Indices = self._rows
 
     def _offsets(self, recipe: ActionRecipe, default: FloatArray) -> FloatArray:
         if ActionRecipe.offset.word(recipe) is None:
@@ -135,60 +149,73 @@ class TargetMap:
             _ROWS[kind] if b.actuator_id in ruled or b.ctrl_count > 1 else POSITION
             for kind, b in zip(self._kinds, self._bindings, strict=True)
         ]
+        self._places = self._rows * self._setpoints.shape[-1] + self.columns
 
     def commanded(self) -> FloatArray:
         """Current commands of the joints, each in its own kind."""
-        values: FloatArray = self._robot.setpoints.values[self._rows, self.columns]
+        values: FloatArray = self._setpoints[..., self._rows, self.columns]
         return values
 
     def hold(self, positions: FloatArray) -> None:
         """Command positions; joints commanded by velocity or effort get zero."""
-        store = self._robot.setpoints.values
         moves = np.array([kind is TargetKind.POSITION for kind in self._kinds])
-        store[self._rows, self.columns] = 0.0
-        store[POSITION, self.columns[moves]] = positions[moves]
+        self._setpoints[..., self._rows, self.columns] = 0.0
+        self._setpoints[..., POSITION, self.columns[moves]] = positions[moves]
 
     def mix(
         self, before: FloatArray, after: FloatArray, share: float, *, held: bool = False
     ) -> None:
         """Command what lies between two sets of targets; `held`: the second one as it is."""
         values = after if held or share >= 1.0 else before + share * (after - before)
-        self._robot.setpoints.values[self._rows, self.columns] = values
+        self._setpoints[..., self._rows, self.columns] = values
 
     # Every tick ---------------------------------------------------------------------------------
 
     def restart(self) -> None:
         """Clear the last action; a delta starts from the current command."""
-        self._smoothed[:] = 0.0
-        self._targets[:] = self.commanded()
-        self._view.target[:] = self._targets
-        self._view.last[:] = 0.0
+        view, now = self._view, self.commanded()
+        self._smoothed[view.due] = 0.0
+        view.keep(self._targets, now)
+        view.keep(view.target, self._targets)
+        view.last[view.due] = 0.0
 
-    def command(self, targets: npt.NDArray[Any]) -> None:
-        """Command targets that `act` gave."""
-        self._robot.setpoints.values[self._rows, self.columns] = targets
+    def command(self, targets: npt.NDArray[Any], world: int | None = None) -> None:
+        """Command targets that `act` gave, to the worlds that tick or to one."""
+        if self._flat is not None:
+            self._flat[self._places] = targets
+            return
+        due: Any = self._view.due if world is None else world
+        if due is ... or world is not None:
+            self._setpoints[due, self._rows, self.columns] = targets
+        else:
+            self._setpoints[due[:, None], self._rows, self.columns] = targets[due]
 
     def act(self, action: Float32) -> npt.NDArray[Any]:
-        """Map the output of the network to targets, for `command`."""
+        """Map the output of the network to targets, for `command`; the same array every time."""
+        view, targets = self._view, self._new
         smoothed: Float32 = action
         if self._beta != 1.0:
             mixed = (np.float32(1.0) - self._beta) * self._smoothed + self._beta * action
             smoothed = mixed.astype(np.float32, copy=False)
+            view.keep(self._smoothed, smoothed)
         clipped: Float32 = smoothed
         if self._clip is not None:
-            clipped = np.minimum(np.maximum(smoothed, self._clip[0]), self._clip[1])
-        self._smoothed[:] = smoothed
-        self._view.last[:] = self._seen(action, clipped, smoothed)
-        targets = clipped.astype(self._dtype) * self._scale
+            clipped = self._clipped
+            np.maximum(smoothed, self._clip[0], out=clipped)
+            np.minimum(clipped, self._clip[1], out=clipped)
+        view.keep(view.last, self._seen(action, clipped, smoothed))
+        np.multiply(clipped, self._scale, out=targets)
         if self._mode is ActionMode.ABSOLUTE:
             targets += self._offset
         elif self._mode is ActionMode.DELTA:
             targets += self._targets
         else:
-            targets += self._view.position.astype(self._dtype)
+            targets += view.position[..., : view.moved].astype(self._dtype)
         if self._clip_target is not None:
             np.clip(targets, *self._clip_target, out=targets)
-        self._targets[:] = self._view.target[:] = targets
+        if self._mode is ActionMode.DELTA:
+            view.keep(self._targets, targets)
+        view.keep(view.target, targets)
         return targets
 
     def _seen(self, raw: Float32, clipped: Float32, smoothed: Float32) -> Float32:
@@ -212,3 +239,4 @@ class TargetMap:
         )  # fmt: skip
         for array, values in zip(mine, memory, strict=True):
             array[:] = values
+        self._places = self._rows * self._setpoints.shape[-1] + self.columns

@@ -75,8 +75,8 @@ def _main(arguments: Sequence[str]) -> int:
         where = error.filename or "output"
         print(f"mjrig: {where}: {error.strerror or error}", file=sys.stderr)
         return 1
-    except KeyboardInterrupt:
-        print("mjrig: interrupted", file=sys.stderr)
+    except KeyboardInterrupt as stopped:  # its text is what was kept
+        print("; ".join(("mjrig: interrupted", *filter(None, stopped.args))), file=sys.stderr)
         return 130
     except Exception as error:
         from mjrig.properties.user_code import described, place_of

@@ -90,9 +90,10 @@ class ArticulationController(ActorComponent):
         skipped: dict[int, ActuatorBinding] = {}
         for number, pattern in enumerate(self.actuators):
             at = () if isinstance(self._authored.get("actuators"), str) else (number,)
+            is_name = is_literal(pattern)
             for i in self._matches(candidates, owner, pattern, at):
                 binding = candidates[i]
-                literal = is_literal(pattern) or pattern in binding.names
+                literal = is_name or pattern in binding.names
                 if self._may_own(binding, literal):
                     owned[i] = binding
                 elif literal:

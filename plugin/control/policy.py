@@ -1,15 +1,22 @@
-"""Policy: the runtime's interface to a component that commands at its own rate."""
+"""Policy: the runtime's interface to a component that commands at its own rate, and in a batch."""
 
-from collections.abc import Iterable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from mjrig.arrays import FloatArray
 from mjrig.control.plant import Plant
+from mjrig.errors import ExecutionError
 from mjrig.properties.component import ActorComponent
+
+Worlds = slice | Sequence[int] | npt.NDArray[Any] | int | None
+Float32 = npt.NDArray[np.float32]
+Counts = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -33,6 +40,138 @@ class CommandSpace:
     names: tuple[str, ...]
     default: FloatArray
     ranges: FloatArray
+
+
+class GainOverride(Protocol):
+    """Uses other gains of some actuators, by id, in the worlds of a mask, and in no others."""
+
+    def __call__(
+        self, name: str, values: Mapping[int, float], worlds: npt.NDArray[np.bool_]
+    ) -> None: ...
+
+
+@dataclass(frozen=True)
+class BatchOfWorlds:
+    """What a policy of a batch reads and writes.
+
+    Attributes:
+        count: number of worlds.
+        data: the `mujoco.batch.Batch`; its fields are (worlds, …).
+        setpoints: (worlds, 3, actuators) setpoints of the actor, live.
+        override_gains: for gains of a start phase.
+        exact: whether the network must give the bits of a single world.
+    """
+
+    count: int
+    data: Any
+    setpoints: FloatArray
+    override_gains: GainOverride
+    exact: bool
+
+
+class BatchPolicy(ABC):
+    """The policy of an actor in every world of a batch; arrays have a row per world.
+
+    Attributes:
+        together: whether one call of the network serves all worlds; else there is one for each.
+        reason: why not; or by how much results differ from those of a world alone.
+        action: (worlds, joints): the network's output in the last tick of each world.
+    """
+
+    together: bool
+    reason: str
+    action: Float32
+
+    # What users set ----------------------------------------------------------------------------
+
+    @abstractmethod
+    def set_command(self, values: npt.ArrayLike, *, worlds: Worlds = None) -> None:
+        """Command constant values: (values,) for all of these worlds, or (worlds, values).
+
+        Raises:
+            PropertyError: another number of values.
+        """
+
+    @abstractmethod
+    def follow(
+        self, schedule: Sequence[tuple[float, Sequence[float]]], *, worlds: Worlds = None
+    ) -> None:
+        """Take the command from a schedule of (time [s], values), in some worlds or in all.
+
+        Raises:
+            PropertyError: another number of values, or times that do not ascend.
+        """
+
+    @abstractmethod
+    def set_seed(self, seed: npt.ArrayLike, *, worlds: Worlds = None) -> None:
+        """Seed of the noise and bias of observation terms, one or one per world.
+
+        It is in force from the next reset on.
+        """
+
+    @abstractmethod
+    def disturb(self, disturbance: PolicyDisturbance | None, *, worlds: Worlds = None) -> None:
+        """Disturb what it measures and commands from now on; None: no longer."""
+
+    # What users see ----------------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def joints(self) -> tuple[str, ...]:
+        """Local names of the joints it commands, in its own order: the columns of `action`."""
+
+    @property
+    @abstractmethod
+    def tick_steps(self) -> int:
+        """Physics steps from one tick to the next."""
+
+    @property
+    @abstractmethod
+    def stand_steps(self) -> int:
+        """Physics steps from the reset to where it begins."""
+
+    @property
+    @abstractmethod
+    def ticks(self) -> Counts:
+        """Ticks of each world since its reset."""
+
+    @property
+    @abstractmethod
+    def observation(self) -> Float32:
+        """(worlds, values): the network's input in the last tick of each world."""
+
+    @property
+    @abstractmethod
+    def command_now(self) -> FloatArray:
+        """(worlds, values): the commands in force, unscaled."""
+
+    @property
+    @abstractmethod
+    def bad_actions(self) -> Counts:
+        """Ticks of each world since its reset whose action was not finite: its target was held."""
+
+    # What the batch calls ----------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def needs_position_stage(self) -> bool:
+        """Whether a tick reads what MuJoCo derives from the state."""
+
+    @abstractmethod
+    def due(self) -> list[int]:
+        """The worlds that tick before the next step."""
+
+    @abstractmethod
+    def step(self) -> None:
+        """Before a physics step: tick the worlds whose time it is."""
+
+    @abstractmethod
+    def quiet_steps(self) -> int:
+        """Steps after the present one until `step` has something to do in some world."""
+
+    @abstractmethod
+    def reset(self, worlds: Sequence[int]) -> None:
+        """These worlds were reset."""
 
 
 class PolicyComponent(ActorComponent):
@@ -122,6 +261,25 @@ class PolicyComponent(ActorComponent):
     def disturb(self, disturbance: PolicyDisturbance | None) -> None:
         """Disturb what it measures and commands from now on; None: no longer."""
         raise NotImplementedError
+
+    @property
+    def needs_whole_data(self) -> bool:
+        """Whether a batch has to keep an MjData for every world, which it looks into."""
+        return False
+
+    def end_stand(self) -> None:
+        """Give controllers their own gains back, if it stands and has changed them."""
+
+    def batched(self, worlds: BatchOfWorlds) -> BatchPolicy:
+        """The same policy in all worlds of a batch, from its file.
+
+        Raises:
+            ExecutionError: it cannot run there; the message gives the reason and the way out.
+        """
+        raise ExecutionError(
+            f"{self.label}: a {type(self).__name__} cannot run in a batch; "
+            "put one Policy on the actor, or run its worlds one by one"
+        )
 
     def plant(self) -> Plant:
         """The plant it was trained for."""

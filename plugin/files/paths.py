@@ -9,7 +9,7 @@ from typing import Protocol
 
 from mjrig.errors import PropertyError
 from mjrig.files.packages import package_folders
-from mjrig.names import suggestion
+from mjrig.names import nearest, suggestion
 
 PACKAGE = "package:"
 
@@ -76,7 +76,7 @@ def find_file(
     if gate is not None:
         gate.admit(path, name)
     if not os.path.isfile(path):  # unlike Path's, it takes a name of any length
-        raise PropertyError(f"there is no file {str(path)!r}{_nearest_in(path)}")
+        raise PropertyError(f"there is no file {str(path)!r}{nearest_files(path)}")
     return path
 
 
@@ -86,14 +86,24 @@ def shortened(text: str, limit: int = 300) -> str:
     return text if len(text) <= limit else f"{text[:half]}…{text[-half:]}"
 
 
-def _nearest_in(path: Path) -> str:
+def nearest_files(path: Path, suffixes: Iterable[str] | None = None) -> str:
+    """What could be meant by a file that is not there: `; did you mean 'x'?`, or what there is.
+
+    Args:
+        path: the file.
+        suffixes: of files that are listed where none has a similar name; None: any.
+    """
     folder = path.parent
     if not os.path.isdir(folder):
         return f"; the folder {str(folder)!r} does not exist"
     try:
-        names = sorted(entry.name for entry in os.scandir(folder) if entry.is_file())
+        entries = (entry for entry in os.scandir(folder) if entry.is_file())
+        names = sorted(entry.name for entry in entries if not entry.name.startswith("."))
     except OSError:  # it may not be listed
         return ""
+    if suffixes is not None and nearest(path.name[:255], names) is None:
+        ends = tuple(suffixes)
+        names = [name for name in names if name.lower().endswith(ends)]
     return f"; {suggestion(path.name[:255], names)}" if names else ""
 
 

@@ -9,8 +9,9 @@ import mujoco
 
 from mjrig.actuators.native_actuator import NativeActuator, NativeActuators
 from mjrig.actuators.native_joint import NativeJoint, NativeJoints
-from mjrig.errors import PropertyError
+from mjrig.errors import LocatedError, PropertyError
 from mjrig.model.actor_model import locate
+from mjrig.model.body_edits import set_inertias
 from mjrig.model.initial_state import with_states
 from mjrig.model.model_edits import Edits, edit_model, empty_keys, roots
 from mjrig.model.model_keys import model_keys
@@ -80,6 +81,9 @@ class Part:
         )
         with self.blaming_model():
             scale_total_mass(self.spec)
+        if self.actor.bodies is not None:
+            with self.blaming_model():
+                set_inertias(self.spec, self.actor)
 
     def _joints_now(self, edits: Edits) -> dict[str, NativeJoint]:
         """Read again only where the scene has changed some."""
@@ -97,7 +101,7 @@ class Part:
         """Turn MuJoCo's errors into errors about the actor's model."""
         try:
             yield
-        except PropertyError:
+        except LocatedError:
             raise
         except Exception as error:  # MuJoCo raises ValueError, mujoco.FatalError and others
             way = remedy(self.actor)

@@ -26,6 +26,7 @@ _EDITS = (
     "compiler",
     "attach",
     "dynamics",
+    "bodies",
     "motors",
     "native_gains",
     "renamed",

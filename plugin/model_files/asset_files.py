@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from mjrig.errors import PropertyError
-from mjrig.files.paths import Gate
+from mjrig.files.paths import Gate, nearest_files
 from mjrig.model_files.images import Pixels
 from mjrig.model_files.mesh_formats import CONVERTED, convert
 from mjrig.model_files.vectors import values_of
-from mjrig.names import suggestion
 
 
 def check_assets(spec: Any, model: Path, gate: Gate | None = None) -> None:
@@ -44,7 +43,7 @@ def check_assets(spec: Any, model: Path, gate: Gate | None = None) -> None:
             there = "there" if str(path) == file else f"at {str(path)!r}"
             raise PropertyError(
                 f"the {what} of {str(model)!r} needs the file {file!r}, which is not {there}"
-                f"{_nearest_file(path)}"
+                f"{nearest_files(path)}"
             )
         if kind == "mesh" and Path(asset.file).suffix.lower() in CONVERTED:
             convert(asset, asset_path(spec, model, kind, asset.file))
@@ -70,10 +69,3 @@ def _files(kind: str, asset: Any) -> list[str]:
     if kind != "texture":
         return [asset.file] if asset.file else []
     return [file for file in (asset.file, *values_of(asset.cubefiles)) if file]
-
-
-def _nearest_file(path: Path) -> str:
-    if not os.path.isdir(path.parent):
-        return f"; the folder {str(path.parent)!r} does not exist"
-    names = sorted(p.name for p in path.parent.iterdir() if p.is_file())
-    return f"; {suggestion(path.name, names)}" if names else ""

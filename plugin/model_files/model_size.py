@@ -36,10 +36,10 @@ _CUBES = ("cube", "skybox")
 _SUFFIXES = (".xml", ".mjcf", ".urdf")
 #: Of every actuator, sensor and flex: their product is kept as numbers.
 _BUFFERS = frozenset(("nsample", "actdim", "dim", "num"))
-#: Elements that ask for more than themselves, see `_count`.
-_COUNTED = frozenset(
-    ("include", "attach", "model", "flexcomp", "hfield", "texture", "mesh", "size", "camera",
-     "rangefinder")
+#: The most frequent of the elements that ask for nothing but themselves, see `_count`.
+_PLAIN = frozenset(
+    ("body", "geom", "joint", "site", "inertial", "motor", "position", "general", "default",
+     "material", "exclude", "link", "origin", "axis", "visual", "collision", "geometry")
 )  # fmt: skip
 
 #: Gives the text of a file that another one names; None: there is none.
@@ -199,17 +199,22 @@ def _size(name: str, content: bytes) -> _Size:
     parser = expat.ParserCreate("utf-8")
     short = Path(name).name
 
+    # Most models make no copies: then no end of one has to be noticed.
+    has_copies = b"replicate" in content.lower()
+
     def start(tag: str, attributes: dict[str, str]) -> None:
+        is_plain = tag in _PLAIN and _BUFFERS.isdisjoint(attributes)
+        if is_plain and not has_copies and size.elements < MAX_ELEMENTS:
+            size.elements += 1
+            return
         kind, copies = tag.rpartition(":")[2].lower(), times[-1]
         if kind == "replicate":
             copies *= _product(attributes, "count")
-        times.append(copies)
+        if has_copies:
+            times.append(copies)
         size.elements += copies
         if copies > 1:
             size.replicas += copies
-        is_plain = kind not in _COUNTED and _BUFFERS.isdisjoint(attributes)
-        if is_plain and copies <= 1 and size.elements <= MAX_ELEMENTS:
-            return
         try:
             _count(size, kind, attributes, copies)
             _check(size)
@@ -217,7 +222,8 @@ def _size(name: str, content: bytes) -> _Size:
             raise PropertyError(f"{short!r}, line {parser.CurrentLineNumber}, {error}") from None
 
     parser.StartElementHandler = start
-    parser.EndElementHandler = lambda tag: times.pop()
+    if has_copies:
+        parser.EndElementHandler = lambda tag: times.pop()
     try:
         parser.Parse(content.decode("utf-8", "replace"), True)
     except expat.ExpatError:  # MuJoCo says what is wrong

@@ -20,9 +20,15 @@ def scale_total_mass(spec: Any) -> None:
     compiler = spec.compiler
     if compiler.settotalmass <= 0:
         return
-    model = _unscaled(spec)
+    model = unscaled(spec)
     # NOTE: the operations of mj_setTotalmass in their order, for the same bits.
     scale = max(_LEAST, compiler.settotalmass / max(_LEAST, sum(model.body_mass[1:].tolist())))
+    write_inertials(spec, model, scale)
+    compiler.settotalmass = -1.0
+
+
+def write_inertials(spec: Any, model: Any, scale: float = 1.0) -> None:
+    """Give every body the inertial it was compiled to, times a scale; nothing changes it then."""
     for body in spec.bodies:
         if body.name == "world":
             continue
@@ -34,14 +40,13 @@ def scale_total_mass(spec: Any) -> None:
             body.fullinertia = np.full(6, np.nan)
             body.ialt.type = mujoco.mjtOrientation.mjORIENTATION_QUAT
             body.explicitinertial = True
-    compiler.settotalmass = -1.0
-    # The scaling comes last: nothing may change the inertials after it.
+    compiler = spec.compiler
     compiler.boundmass = compiler.boundinertia = 0.0
     compiler.balanceinertia = False
     compiler.inertiafromgeom = _INFERRED
 
 
-def _unscaled(spec: Any) -> Any:
+def unscaled(spec: Any) -> Any:
     """The compiled model, with every inertial in the frame of its body as it is written."""
     copied = spec.copy()
     copied.compiler.settotalmass = -1.0

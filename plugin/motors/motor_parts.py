@@ -5,6 +5,7 @@ from enum import StrEnum
 from typing import Any
 
 from mjrig.errors import PropertyError
+from mjrig.motors.friction_numbers import FRICTION
 from mjrig.properties.has_properties import HasProperties
 from mjrig.properties.scalar_kinds import Choice, Float, OptionalFloat
 
@@ -34,8 +35,17 @@ COEFFICIENTS: dict[FrictionLaw, tuple[str, ...]] = {
 }
 
 
-def _share(doc: str, unit: str = "") -> Float:
-    return Float(0.0, min=0.0, unit=unit, category="Friction", doc=doc)
+def _friction(name: str) -> Float:
+    """A coefficient of a fit; 0, or no effect, where it is not given."""
+    number = FRICTION[name]
+    return Float(
+        number.default,
+        min=0.0,
+        above=number.positive,
+        unit=number.unit,
+        category="Friction",
+        doc=f"{number.doc}.",
+    )
 
 
 class MotorFit(HasProperties):
@@ -51,7 +61,11 @@ class MotorFit(HasProperties):
         None, min=0.0, unit="kg·m²", doc="Reflected inertia of rotor and gear; none: the model's."
     )
     coulomb = OptionalFloat(
-        None, min=0.0, unit="N·m", category="Friction", doc="Kc, dry friction; none: the model's."
+        None,
+        min=0.0,
+        unit=FRICTION["coulomb"].unit,
+        category="Friction",
+        doc=f"{FRICTION['coulomb'].doc}; none: the model's.",
     )
     viscous = OptionalFloat(
         None,
@@ -60,26 +74,17 @@ class MotorFit(HasProperties):
         category="Friction",
         doc="Kv, viscous friction; none: the model's.",
     )
-    stribeck = _share("Kcs, dry friction that is added at rest.", "N·m")
-    stribeck_velocity = Float(
-        1.0,
-        min=0.0,
-        above=True,
-        unit="rad/s",
-        category="Friction",
-        doc="ws, speed at which the extra friction has dropped to 1/e.",
-    )
-    stribeck_exponent = Float(
-        1.0, min=0.0, above=True, category="Friction", doc="a of exp(−|w/ws|^a)."
-    )
-    load = _share("Kl, share of the transmitted torque.")
-    load_stribeck = _share("Kls, share of the transmitted torque that is added at rest.")
-    motor_load = _share("Km, share of the motor's torque.")
-    external_load = _share("Ke, share of the external torque.")
-    motor_load_stribeck = _share("Kms, share of the motor's torque, at rest.")
-    external_load_stribeck = _share("Kes, share of the external torque, at rest.")
-    motor_quadratic = _share("Kmq, quadratic share of the motor's torque, at rest.", "1/(N·m)")
-    external_quadratic = _share("Keq, quadratic share of the external torque, at rest.", "1/(N·m)")
+    stribeck = _friction("stribeck")
+    stribeck_velocity = _friction("stribeck_velocity")
+    stribeck_exponent = _friction("stribeck_exponent")
+    load = _friction("load")
+    load_stribeck = _friction("load_stribeck")
+    motor_load = _friction("motor_load")
+    external_load = _friction("external_load")
+    motor_load_stribeck = _friction("motor_load_stribeck")
+    external_load_stribeck = _friction("external_load_stribeck")
+    motor_quadratic = _friction("motor_quadratic")
+    external_quadratic = _friction("external_quadratic")
 
     def _own_validate(self) -> None:
         needless = [

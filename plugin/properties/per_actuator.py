@@ -296,9 +296,16 @@ class PatternMap(ByPattern[float]):
     kind = "pattern_map"
     items = "numbers"
 
-    def __init__(self, *, min: float = -math.inf, max: float = math.inf, **about: Any) -> None:
+    def __init__(
+        self,
+        *,
+        min: float = -math.inf,
+        max: float = math.inf,
+        above: bool = False,
+        **about: Any,
+    ) -> None:
         super().__init__(**about)
-        self.bounds = Bounds(self.unit, min, max, None, None)
+        self.bounds = Bounds(self.unit, min, max, None, None, above=above)
 
     def one(self, item: object) -> float | str:
         found = number(item)
@@ -331,9 +338,8 @@ class PatternLists(ByPattern[tuple[float, ...]]):
         found = [number(i) for i in items]
         values = tuple(v for v in found if v is not None and math.isfinite(v))
         if len(values) < len(found) or not least <= len(found) <= most:
-            what = (
-                "two finite numbers [low, high]" if self.ordered else f"1 to {most} finite numbers"
-            )
+            count = f"{least} to {most}" if least < most else f"{most}"
+            what = "two finite numbers [low, high]" if self.ordered else f"{count} finite numbers"
             return f"must be {what}, got {item!r}"
         if self.ordered and any(a >= b for a, b in pairwise(values)):
             return f"must be [low, high] with low < high, got {item!r}"

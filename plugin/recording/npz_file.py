@@ -1,14 +1,16 @@
 """Recordings as `.npz`: numpy arrays and a JSON text, with nothing lost."""
 
 import json
+import zipfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from mjrig.errors import RecordingError
 from mjrig.files.replacing import replacing
+from mjrig.large_arrays import let_go
 from mjrig.recording.integrity.limits import most_bytes
 from mjrig.recording.integrity.npz_arrays import npz_arrays, npz_names
 from mjrig.recording.recording import Recording
@@ -32,13 +34,22 @@ def write_npz(recording: Recording, path: Path) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with replacing(path) as stream:
-            np.savez_compressed(stream, **arrays)
+            _write_arrays(stream, arrays, zipfile.ZIP_DEFLATED)
             if size > most_bytes(stream.tell()):  # so small that nobody would read it
                 stream.seek(0)
                 stream.truncate()
-                np.savez(stream, **arrays)
+                _write_arrays(stream, arrays, zipfile.ZIP_STORED)
     except OSError as error:
         raise RecordingError(f"{path}: cannot be written: {error.strerror or error}") from error
+
+
+def _write_arrays(stream: BinaryIO, arrays: Mapping[str, Any], method: int) -> None:
+    """As numpy.savez does, but without keeping the memory of arrays that were written."""
+    with zipfile.ZipFile(stream, "w", method, allowZip64=True) as archive:
+        for name, values in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as entry:
+                np.lib.format.write_array(entry, np.asanyarray(values), allow_pickle=False)
+            let_go()
 
 
 def read_npz(path: Path, hints: Mapping[str, object]) -> Recording | None:

@@ -68,6 +68,12 @@ class Recorder:
         return self._first + self._k
 
     @property
+    def extent(self) -> str:
+        """How much was recorded so far, as text."""
+        seconds = self.steps * self._world.timestep
+        return f"{seconds:.4g} s ({how_many(self.steps, 'step')})"
+
+    @property
     def is_recording(self) -> bool:
         """Whether it is recording now."""
         return self._recording
@@ -167,8 +173,10 @@ class Recorder:
     def __enter__(self) -> Self:
         return self.start()
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         self.stop()
+        if isinstance(error, KeyboardInterrupt):  # who ended it wants to know what there is
+            error.args = (*error.args, f"{self._path} holds {self.extent}")
 
     # Every step ---------------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mjrig.arrays import FloatArray
+from mjrig.large_arrays import large_empty, let_go
 
 Rows = npt.NDArray[np.intp]
 #: Delays that are tried [s].
@@ -62,7 +63,11 @@ def thickened(time: FloatArray, values: FloatArray, count: int) -> tuple[FloatAr
     if count == 1 or len(time) < 2:
         return time, values
     at = np.interp(np.arange((len(time) - 1) * count + 1) / count, np.arange(len(time)), time)
-    return at, np.stack([np.interp(at, time, column) for column in values.T], axis=1)
+    found = large_empty((len(at), values.shape[1]))
+    for k, column in enumerate(values.T):
+        found[:, k] = np.interp(at, time, column)
+    let_go()
+    return at, found
 
 
 def effect_of_commands(motion: LawData) -> Effect | None:

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from mjrig.arrays import FloatArray
 from mjrig.control.plant import Plant
+from mjrig.large_arrays import blocks, columns_of, large_empty, large_rows, let_go
 from mjrig.recording.recording import GainChange, RecordedCommands
 from mjrig.robot_logs.quantities import JointTable, Quantities
 from mjrig.robot_logs.resampling import Steps
@@ -52,11 +53,11 @@ def commanded(
             parts[name].append(own.means(quantities.command_column(quantity, stamped), every))
         for name, quantity in _GAINS.items():
             if quantities.has(quantity):
-                rows = own.last(every)
-                gains[name].append(quantities.command_column(quantity, stamped)[rows])
-    made = {name: np.hstack(values) for name, values in parts.items()}
+                column = quantities.command_column(quantity, stamped)
+                gains[name].append(large_rows(column, own.last(every)))
+    made = {name: _side_by_side(values) for name, values in parts.items()}
     commands = RecordedCommands(every, made["position"], made["velocity"], made["feedforward"])
-    known = {name: np.hstack(values) for name, values in gains.items() if values}
+    known = {name: _side_by_side(values) for name, values in gains.items() if values}
     return {"commands": commands, **_gains(driven, every, known, notes)}
 
 
@@ -66,8 +67,11 @@ def _gains(
     if not gains:
         return {}
     names = list(gains)
-    table = np.hstack([gains[name] for name in names])
-    at = np.flatnonzero((np.diff(table, axis=0) != 0.0).any(axis=1)) + 1
+    differs = np.zeros(max(len(steps) - 1, 0), dtype=np.bool_)
+    for column in (c for name in names for c in columns_of(gains[name])):
+        differs |= np.diff(column) != 0.0
+    let_go()
+    at = np.flatnonzero(differs) + 1
     joints = {n: dict(zip(driven, gains[n][0].tolist(), strict=True)) for n in names}
     found: dict[str, Any] = {"plant": Plant(joints=joints)}
     if len(at) > MOST_CHANGES:
@@ -75,6 +79,16 @@ def _gains(
     elif len(at):
         changes = [GainChange(int(steps[k]), {n: gains[n][k] for n in names}) for k in at]
         found["gain_changes"] = tuple(changes)
+    return found
+
+
+def _side_by_side(tables: Sequence[FloatArray]) -> FloatArray:
+    if len(tables) == 1:
+        return tables[0]
+    found = large_empty((len(tables[0]), sum(t.shape[1] for t in tables)))
+    for k, column in enumerate(c for table in tables for c in columns_of(table)):
+        found[:, k] = column
+    let_go()
     return found
 
 
@@ -97,10 +111,21 @@ class _Held:
 
     def means(self, values: FloatArray, steps: Steps) -> FloatArray:
         """(steps, columns): the mean over each step, of what acts in the course of it."""
+        if not any(values.strides):  # all of it is one number
+            return np.broadcast_to(values[:1, :1], (len(steps), values.shape[1]))
+        found = large_empty((len(steps), values.shape[1]))
+        for rows in blocks(len(steps)):
+            found[rows] = self._means(values, steps[rows])
+        return found
+
+    def _means(self, values: FloatArray, steps: Steps) -> FloatArray:
         last = self.last(steps)
         found = np.array(values[last], dtype=np.float64)
         first = np.maximum(np.searchsorted(self.time, steps, side="right") - 1, 0)
-        for k in np.flatnonzero(last > first):
+        (two,) = np.nonzero(last == first + 1)
+        share = np.clip(self.time[last[two]] - steps[two], 0.0, 1.0)[:, None]
+        found[two] = share * values[first[two]] + (1.0 - share) * values[last[two]]
+        for k in np.flatnonzero(last > first + 1):
             own = np.arange(first[k], last[k] + 1)
             edges = np.clip([*self.time[own], steps[k] + 1.0], steps[k], steps[k] + 1.0)
             found[k] = np.diff(edges) @ values[own]

@@ -1,6 +1,6 @@
 """The mapped columns of a log, topic by topic; nothing else is kept in memory."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mjrig.errors import RecordingError
+from mjrig.large_arrays import large_empty, large_rows, let_go
 from mjrig.names import listed, suggestion
 from mjrig.robot_logs.containers.container import LogFile, LogSamples, Stamps
 from mjrig.robot_logs.mapping.log_map import STAMPS, LogMap, LogSource, MappedJoint
@@ -16,6 +17,8 @@ from mjrig.robot_logs.mapping.survey import HEADERS, TICK, stamps_of
 Numbers = npt.NDArray[Any]
 #: Points of trajectories follow the first.
 POINTS = "points[0]."
+#: Bytes of columns that may be in memory before they are given back.
+LET_GO = 64 << 20
 
 
 @dataclass(frozen=True)
@@ -82,12 +85,10 @@ def load(log: LogFile, mapping: LogMap) -> dict[str, TopicData]:
             return True
         return topic in trajectories and path.startswith("points[")
 
-    parts: dict[str, list[LogSamples]] = {topic: [] for topic in paths}
+    parts = {t.name: _Gathered(t.count) for t in log.topics if t.name in paths}
     for samples in log.read(sorted(paths), wanted):
-        parts[samples.topic].append(samples)
-    found = {}
-    for topic in list(parts):
-        found[topic] = _joined(topic, parts.pop(topic), times.get(topic))
+        parts[samples.topic].add(samples)
+    found = {topic: parts[topic].data(topic, times.get(topic)) for topic in paths}
     _check_fields(log, mapping, found)
     return found
 
@@ -128,34 +129,73 @@ def _others(source: LogSource, lacking: list[str], wanted: Mapping[str, str]) ->
     return f"; it lacks {listed(lacking)}" if len(lacking) > 1 else ""
 
 
-def _joined(topic: str, parts: list[LogSamples], times: str | None) -> TopicData:
-    """All batches one after the other, in the order they were recorded."""
-    names = dict.fromkeys(path for part in parts for path in part.columns)
-    stamps: dict[str, Stamps] = {}
-    every = [stamps_of(part) for part in parts]
-    for kind in set.intersection(*map(set, every)) if every else set():
-        stamps[kind] = np.concatenate([s[kind] for s in every])
-    order = np.argsort(stamps["log"], kind="stable") if "log" in stamps else None
-    columns: dict[str, Numbers] = {}
-    for path in names:
-        if path in STAMPS or path in _HEADER_PATHS:
-            continue
-        column = np.concatenate(list(_filled(path, parts)))
-        columns[path] = column if order is None else column[order]
-    if order is not None:
-        stamps = {kind: values[order] for kind, values in stamps.items()}
-    at = columns.pop(times, None) if times is not None else None
-    return TopicData(topic, stamps, columns, at)
+class _Gathered:
+    """Batches of a topic's messages, put into the columns of all of them as they come."""
+
+    def __init__(self, capacity: int) -> None:
+        self._capacity, self._count, self._fresh = capacity, 0, 0
+        self._columns: dict[str, Numbers] = {}
+        self._stamps: dict[str, Stamps] | None = None
+
+    def add(self, samples: LogSamples) -> None:
+        rows = slice(self._count, self._count + samples.count)
+        if rows.stop > self._capacity:  # a file may hold more than it says
+            self._grow(2 * rows.stop)
+        self._add_stamps(stamps_of(samples), rows)
+        for path, values in samples.columns.items():
+            if path not in STAMPS and path not in _HEADER_PATHS:
+                self._column(path, values.dtype)[rows] = values
+        for path in self._columns.keys() - samples.columns.keys():
+            self._column(path, np.dtype(np.float32))[rows] = np.nan
+        self._count = rows.stop
+        self._fresh += samples.count * (len(self._columns) + 1) * 8
+        if self._fresh > LET_GO:
+            let_go()
+            self._fresh = 0
+
+    def _column(self, path: str, kind: Any) -> Numbers:
+        """The column of a path, that holds numbers of a kind; none before it was first there."""
+        known = self._columns.get(path)
+        if known is None:
+            kind = kind if kind.kind == "f" or not self._count else np.dtype(np.float64)
+            made = large_empty(self._capacity, kind)
+            made[: self._count] = np.nan if self._count else 0
+        elif known.dtype == kind or (known.dtype.kind == "f" and kind == np.float32):
+            return known
+        else:
+            made = large_empty(self._capacity, np.promote_types(np.float64, known.dtype))
+            made[: self._count] = known[: self._count]
+        self._columns[path] = made
+        return made
+
+    def _add_stamps(self, own: Mapping[str, Stamps], rows: slice) -> None:
+        """Kinds of stamps that all messages have."""
+        if self._stamps is None:
+            self._stamps = {kind: large_empty(self._capacity, np.int64) for kind in own}
+        self._stamps = {kind: kept for kind, kept in self._stamps.items() if kind in own}
+        for kind, kept in self._stamps.items():
+            kept[rows] = own[kind]
+
+    def _grow(self, capacity: int) -> None:
+        for columns in (self._columns, self._stamps or {}):
+            for path, values in columns.items():
+                columns[path] = large_empty(capacity, values.dtype)
+                columns[path][: self._count] = values[: self._count]
+        self._capacity = capacity
+
+    def data(self, topic: str, times: str | None) -> TopicData:
+        """All of it, in the order it was recorded."""
+        rows = slice(0, self._count)
+        stamps = {kind: values[rows] for kind, values in (self._stamps or {}).items()}
+        columns = {path: values[rows] for path, values in self._columns.items()}
+        log = stamps.get("log")
+        if log is not None and (np.diff(log) < 0).any():
+            order = np.argsort(log, kind="stable")
+            columns = {path: large_rows(values, order) for path, values in columns.items()}
+            stamps = {kind: large_rows(values, order) for kind, values in stamps.items()}
+        let_go()
+        at = columns.pop(times, None) if times is not None else None
+        return TopicData(topic, stamps, columns, at)
 
 
 _HEADER_PATHS = {path for pair in HEADERS for path in pair}
-
-
-def _filled(path: str, parts: list[LogSamples]) -> Iterator[Numbers]:
-    whole = all(path in part.columns for part in parts)
-    for part in parts:
-        if path not in part.columns:
-            yield np.full(part.count, np.nan, dtype=np.float32)
-            continue
-        column = part.columns.pop(path)  # the batches are let go as they are joined
-        yield column if whole or column.dtype.kind == "f" else column.astype(np.float64)

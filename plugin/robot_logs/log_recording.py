@@ -8,6 +8,7 @@ import numpy as np
 
 from mjrig.arrays import FloatArray
 from mjrig.errors import RecordingError
+from mjrig.large_arrays import large_empty, let_go
 from mjrig.names import how_many, listed
 from mjrig.recording.recording import (
     ActorRecording,
@@ -115,6 +116,7 @@ class _Making:
         if not positions:
             raise RecordingError(f"{self._log.path}: has no positions of the mapped joints")
         largest = max(float(np.ptp(t.values, axis=0).max()) for t in positions)
+        let_go()
         if largest <= STILL:
             raise RecordingError(
                 f"{self._log.path}: no joint moves: the positions stay within {largest:.2g} rad"
@@ -139,14 +141,16 @@ class _Making:
         speeds = self._quantities.command_column("command_velocity", command)
         first = int(np.searchsorted(state.time, command.time[0]))
         some = slice(first, first + 2 * ENOUGH)
+        last = state.time[some][-1] if first < len(state.time) else command.time[0]
+        sent = slice(0, int(np.searchsorted(command.time, last)) + 2)
         motion = LawData(
             state.time[some],
             state.values[some, where[0]].astype(np.float64),
             velocity.values[some, where[1]].astype(np.float64),
             effort.values[some, where[2]].astype(np.float64),
-            command.time,
-            command.values[:, where[3]],
-            speeds[:, where[3]],
+            command.time[sent],
+            command.values[sent, where[3]],
+            speeds[sent, where[3]],
         )
         return effect_of_commands(motion)
 
@@ -241,7 +245,7 @@ class _Making:
         joints: list[JointColumns] = []
         q, v = (0, 0) if base is None else (7, 6)
         single = sum(len(table.joints) for table in positions)
-        qpos, qvel = np.empty((len(at), q + single)), np.empty((len(at), v + single))
+        qpos, qvel = large_empty((len(at), q + single)), large_empty((len(at), v + single))
         if base is not None:
             joints.append(JointColumns(BASE, "free", slice(0, 7), slice(0, 6)))
             qpos[:, :7], qvel[:, :6] = base
@@ -310,7 +314,7 @@ class _Making:
             found |= commanded(self._quantities, driven, commands, places, self._notes)
         columns = {n: (t, k) for t in efforts for k, n in enumerate(t.joints)}
         if columns and all(n in columns for n in driven):
-            effort = np.empty((len(steps) - 1, len(driven)))
+            effort = large_empty((len(steps) - 1, len(driven)))
             for k, name in enumerate(driven):
                 table, place = columns[name]
                 at_steps(table.time, table.values[:, [place]], at[:-1], effort[:, k : k + 1])

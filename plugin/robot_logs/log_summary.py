@@ -23,6 +23,8 @@ def log_summary(log: LogFile, hints: Mapping[str, object]) -> str:
         lines += _topic(topic)
     try:
         mapping = mapping_of(log, hints, found)
+        for topic in found.topics.values():
+            topic.stamps.clear()  # they are read again
         recording = log_recording(log, mapping, options_of(log.path, hints))
     except MjrigError as error:
         return "\n".join([*lines, f"  cannot be read as a recording: {error}"])

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mjrig.arrays import FloatArray
+from mjrig.large_arrays import columns_of, large_empty, large_rows, let_go
 from mjrig.names import listed
 from mjrig.robot_logs.clocks import Timed
 from mjrig.robot_logs.loading import POINTS, TopicData, label_of
@@ -88,7 +89,7 @@ class Quantities:
         single = all(data.columns[p].dtype == np.float32 for p in places.values())
         as_it_is = set(factors) <= {1.0} and (not is_placed or not any(offsets))
         kind = np.float32 if single and as_it_is else np.float64
-        table: npt.NDArray[Any] = np.empty((len(when.rows), len(places)), dtype=kind)
+        table: npt.NDArray[Any] = large_empty((len(when.rows), len(places)), kind)
         for k, path in enumerate(places.values()):
             table[:, k] = data.columns[path][when.rows]
             if quantity in STATES and self._uses[source.topic, path] == 1:
@@ -98,6 +99,7 @@ class Quantities:
             if is_placed:
                 table[np.abs(table[:, k]) > NO_POSITION * abs(factors[k]), k] = np.nan
                 table[:, k] += offsets[k]
+            let_go()
         return table
 
     def commands(self) -> list[JointTable]:
@@ -111,14 +113,14 @@ class Quantities:
         for stated in self.tables("command"):
             rolled = stated.timed.name in self._trajectories()
             table = self._unrolled(stated) if rolled else stated
-            never = ~np.isfinite(table.values).any(axis=0)
+            never = np.array([not np.isfinite(c).any() for c in columns_of(table.values)])
             if never.any():
                 names = [table.joints[k] for k in np.flatnonzero(never)]
                 self._notes.append(f"{listed(names)}: never commanded to a position; left out")
             keep = np.flatnonzero(~never)
-            values = _held(table.values[:, keep])
             joints = tuple(table.joints[k] for k in keep)
             if joints:
+                values = _held(table.values if len(keep) == len(never) else table.values[:, keep])
                 found.append(JointTable(table.time, values, joints, table.timed))
         return found
 
@@ -148,9 +150,10 @@ class Quantities:
             rows = slice(0, ENOUGH)
             gaps = [g for g in table.timed.gaps if g < ENOUGH]
             slopes = derived(table.time[rows], table.values[rows], gaps)
-            columns = np.empty_like(table.values)
+            columns = large_empty(table.values.shape, table.values.dtype)
             late: dict[str, int] = {}
             for k, name in enumerate(table.joints):
+                let_go()
                 if name in recorded:
                     other, place = recorded[name]
                     own = _at(table.time, other, place)
@@ -176,7 +179,11 @@ class Quantities:
 
     def command_column(self, quantity: str, command: JointTable) -> FloatArray:
         """Another quantity of the same commands; 0 where there is none."""
-        found = np.zeros_like(command.values)
+        if not self.has(quantity):
+            return np.broadcast_to(np.zeros(1), command.values.shape)
+        found = large_empty(command.values.shape)
+        for column in columns_of(found):
+            column[:] = 0.0
         for table in self.tables(quantity):
             held = np.searchsorted(table.time, command.time + 1e-9, side="right") - 1
             for k, name in enumerate(table.joints):
@@ -198,7 +205,10 @@ def _at(time: FloatArray, table: JointTable, place: int) -> FloatArray:
 
 def _cleared(when: Timed, values: FloatArray, joints: tuple[str, ...]) -> JointTable:
     """Rows that hold anything: tables of several topics have empty ones."""
-    full = np.isfinite(values).any(axis=1)
+    full = np.zeros(len(values), dtype=np.bool_)
+    for column in columns_of(values):
+        full |= np.isfinite(column)
+    let_go()
     if full.all():
         return JointTable(when.time, values, joints, when)
     kept = np.flatnonzero(full)
@@ -207,16 +217,18 @@ def _cleared(when: Timed, values: FloatArray, joints: tuple[str, ...]) -> JointT
     usual = float(np.median(steps)) if len(steps) else 0.0
     gaps = tuple((np.flatnonzero(steps > 4.5 * usual) + 1).tolist()) if usual > 0.0 else ()
     cleared = replace(when, rows=when.rows[kept], time=time, gaps=gaps, usual=usual)
-    return JointTable(time, values[kept], joints, cleared)
+    return JointTable(time, large_rows(values, kept), joints, cleared)
 
 
 def _held(values: FloatArray) -> FloatArray:
     """The last number of each column where there is none; the first before it."""
-    fine = np.isfinite(values)
-    if fine.all():
-        return values
-    rows = np.where(fine, np.arange(len(values))[:, None], 0)
-    rows = np.maximum.accumulate(rows, axis=0)
-    first = np.argmax(fine, axis=0)
-    rows = np.maximum(rows, first[None, :])
-    return np.take_along_axis(values, rows, axis=0)
+    found = large_empty(values.shape, values.dtype)
+    for own, column in zip(columns_of(found), columns_of(values), strict=True):
+        fine = np.isfinite(column)
+        if fine.all():
+            own[:] = column
+            continue
+        rows = np.maximum.accumulate(np.where(fine, np.arange(len(column)), 0))
+        own[:] = column[np.maximum(rows, np.argmax(fine))]
+    let_go()
+    return found

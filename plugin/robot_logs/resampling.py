@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from mjrig.arrays import FloatArray
+from mjrig.large_arrays import blocks, large_empty
 
 Steps = npt.NDArray[np.int64]
 #: LogSamples and order of the polynomials that give velocities.
@@ -91,16 +93,16 @@ def at_steps(
     time: FloatArray, values: FloatArray, at: FloatArray, out: FloatArray | None = None
 ) -> FloatArray:
     """(n, columns) samples between their neighbours in time, without those that are no numbers."""
-    found = np.empty((len(at), values.shape[1])) if out is None else out
+    found = large_empty((len(at), values.shape[1])) if out is None else out
     for k in range(values.shape[1]):
         column = values[:, k]
         fine = np.isfinite(column)
-        if fine.all():
-            found[:, k] = np.interp(at, time, column)
-        elif fine.any():
-            found[:, k] = np.interp(at, time[fine], column[fine])
-        else:
+        if not fine.any():
             found[:, k] = np.nan
+            continue
+        own, numbers = (time, column) if fine.all() else (time[fine], column[fine])
+        for rows in blocks(len(at)):
+            found[rows, k] = np.interp(at[rows], own, numbers)
     return found
 
 
@@ -116,22 +118,25 @@ def curved_at(
         if fine.sum() < 2:
             at_steps(time, values[:, k : k + 1], at, out[:, k : k + 1])
             continue
-        own = time if fine.all() else time[fine]
-        q, v = (np.asarray(a[fine, k], dtype=np.float64) for a in (values, slopes))
-        after = np.clip(np.searchsorted(own, at), 1, len(own) - 1)
-        span = own[after] - own[after - 1]
-        x = np.clip((at - own[after - 1]) / span, 0.0, 1.0)
-        low, high = q[after - 1], q[after]
-        bend = (
-            x
-            * (1.0 - x)
-            * (
-                (1.0 - x) * (v[after - 1] * span - (high - low))
-                - x * (v[after] * span - (high - low))
-            )
-        )
-        out[:, k] = low + x * (high - low) + bend
+        own, q, v = time, values[:, k], slopes[:, k]
+        if not fine.all():
+            own, q, v = own[fine], q[fine], v[fine]
+        for rows in blocks(len(at)):
+            out[rows, k] = _on_cubics(own, q, v, at[rows])
     return out
+
+
+def _on_cubics(time: FloatArray, values: Any, slopes: Any, at: FloatArray) -> FloatArray:
+    after = np.clip(np.searchsorted(time, at), 1, len(time) - 1)
+    span = time[after] - time[after - 1]
+    x = np.clip((at - time[after - 1]) / span, 0.0, 1.0)
+    low, high, begin, end = (
+        np.asarray(a[rows], dtype=np.float64)
+        for a in (values, slopes)
+        for rows in (after - 1, after)
+    )
+    bend = (1.0 - x) * (begin * span - (high - low)) - x * (end * span - (high - low))
+    return np.asarray(low + x * (high - low) + x * (1.0 - x) * bend)
 
 
 def turned_at(time: FloatArray, quaternions: FloatArray, at: FloatArray) -> FloatArray:

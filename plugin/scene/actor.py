@@ -21,6 +21,7 @@ from mjrig.scene.actor_parts import (
     NAME,
     Attachment,
     Base,
+    BodyInertias,
     Dynamics,
     FreeBody,
     GainTests,
@@ -121,6 +122,11 @@ class ActorDescription(HasProperties):
         doc="Initial poses of the model's mocap bodies.",
     )
     dynamics = Nested(Dynamics, structural=True, doc="Joint parameters that override the model's.")
+    bodies = Nested(
+        BodyInertias,
+        structural=True,
+        doc="Masses, centres and inertias of bodies that override the model's.",
+    )
     motors = MotorMap(
         structural=True,
         doc="Motors of the driven joints: a name for all, or by joint or actuator name pattern.",

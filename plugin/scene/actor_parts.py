@@ -119,6 +119,33 @@ class Dynamics(HasProperties):
     )
 
 
+class BodyInertias(HasProperties):
+    """Masses, centres of mass and inertias that override the model's, by body name pattern.
+
+    A mass alone changes the inertia in proportion, as another density does; a centre alone leaves
+    the inertia about it as it is.
+    """
+
+    mass = PatternMap(
+        min=0.0, above=True, structural=True, refers=("body",), unit="kg", doc="Mass of the body."
+    )
+    centre = PatternLists(
+        (3, 3),
+        structural=True,
+        refers=("body",),
+        unit="m",
+        doc="Centre of mass in the frame of the body, as [x, y, z].",
+    )
+    inertia = PatternLists(
+        (6, 6),
+        structural=True,
+        refers=("body",),
+        unit="kg·m²",
+        doc="Inertia about the centre of mass along the axes of the body, as "
+        "[xx, yy, zz, xy, xz, yz].",
+    )
+
+
 _ON = ("actuator", "joint")
 
 

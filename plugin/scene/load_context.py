@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from mjrig.errors import LocatedError, PropertyError, SceneError
-from mjrig.files.paths import read_limited
+from mjrig.files.paths import nearest_files, read_limited
 from mjrig.files.sandbox import Sandbox
 from mjrig.files.writing import folder_lock, why_not_written
-from mjrig.names import suggestion
 from mjrig.yaml_text.yaml_document import MAX_CHARACTERS
 from mjrig.yaml_text.yaml_nodes import MAX_NODES
 
@@ -178,8 +177,5 @@ def digest(content: bytes) -> bytes:
 
 def _why_unreadable(path: Path, error: Exception) -> str:
     if isinstance(error, FileNotFoundError):
-        folder = path.parent if path.parent.is_dir() else None
-        names = sorted(p.name for p in folder.glob("*.y*ml")) if folder else []
-        hint = f"; {suggestion(path.name, names)}" if names else ""
-        return f"there is no such file{hint}"
+        return f"there is no such file{nearest_files(path, (path.suffix.lower(),))}"
     return f"cannot be read: {getattr(error, 'strerror', None) or error}"

@@ -53,7 +53,7 @@ class SceneFile(HasProperties):
     _base: Path
     #: The model that it was made around; None: it was read from a scene file, or made in Python.
     _model_file: Path | None
-    #: What an including file set: the path here → the function that locates it there.
+    #: What an including file or `--set` set: the path here → the function that locates it there.
     _set_by: dict[Keys, Elsewhere]
 
     def _own_prepare(self) -> None:
@@ -350,8 +350,9 @@ class SceneFile(HasProperties):
     # Places of errors ---------------------------------------------------------------------------
 
     def remember_set(self, keys: Keys, elsewhere: Elsewhere) -> None:
-        """Note that an including file sets the value at `keys`: errors about it belong there."""
-        self._set_by = {**self._set_by, keys: elsewhere}
+        """Note that an including file or a flag sets `keys`: errors about it belong there."""
+        others = {known: place for known, place in self._set_by.items() if known != keys}
+        self._set_by = {**others, keys: elsewhere}
 
     @contextmanager
     def locating(self, *keys: Any) -> Iterator[None]:
@@ -375,19 +376,20 @@ class SceneFile(HasProperties):
 
     def located(self, path: Keys, error: LocatedError) -> SceneError | None:
         """An error about the value at a path, with its place in the file; None if it has none."""
+        whole = (*path, *error.at)
+        for known, elsewhere in reversed(self._set_by.items()):  # what was set last holds
+            if whole[: len(known)] == known:
+                rest = LocatedError(str(error), at=whole[len(known) :], about_key=error.about_key)
+                if (found := elsewhere(rest)) is not None:
+                    return found
         if self._text is None:
             model = self._model_file
             if model is None:
                 return None
-            text = str(error).replace(repr(str(model)), "the model")  # it is named in front
+            text = str(error)
+            for name in (str(model), model.name):  # it is named in front
+                text = text.replace(repr(name), "the model")
             return SceneError(f"{model}:1:1: {text}")
-        whole = (*path, *error.at)
-        for known, elsewhere in self._set_by.items():
-            if whole[: len(known)] == known:
-                rest = LocatedError(str(error), at=whole[len(known) :], about_key=error.about_key)
-                found = elsewhere(rest)
-                if found is not None:
-                    return found
         at, about_key = error.at, error.about_key
         if not self._text.says(self.to_data(), path):  # edited since: the text shows another value
             at, about_key = (), True

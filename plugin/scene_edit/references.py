@@ -42,6 +42,8 @@ KEYFRAME = "keyframe"
 #: Kinds of elements a place may be on: actor/body or actor/site.
 ON = ("body", "site")
 LocalNames = dict[str, list[str]]
+#: What an actor says of the elements of its edited model.
+_ON_TOP = ("dynamics", "bodies", "motors", "native_gains", "actuators", "components")
 
 
 # Names of an actor ------------------------------------------------------------------------------
@@ -144,7 +146,7 @@ def _renamed_fields(
 
 def _bare_names(actor: ActorDescription, *without: str) -> LocalNames:
     bare: ActorDescription = own_copy(actor)
-    for name in ("dynamics", "motors", "native_gains", "actuators", "components", *without):
+    for name in _ON_TOP + without:
         bare.unset(name)
     return _names(Part(Placed(bare, bare, SceneDescription(), ())), bare)
 

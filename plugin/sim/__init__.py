@@ -7,12 +7,14 @@ from mjrig.lazy import exports
 if TYPE_CHECKING:
     from mjrig.sim.batch import Batch as Batch
     from mjrig.sim.exporting import export as export
+    from mjrig.sim.policy_batch import PolicyBatch as PolicyBatch
     from mjrig.sim.world import Snapshot as Snapshot
     from mjrig.sim.world import World as World
 
 _HOME = {
     "Batch": "sim.batch",
     "export": "sim.exporting",
+    "PolicyBatch": "sim.policy_batch",
     "Snapshot": "sim.world",
     "World": "sim.world",
 }

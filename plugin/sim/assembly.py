@@ -135,10 +135,12 @@ def _as_expected(
 def _is_as_expected(alive: Assembly, expected: Draft, requested: str, not_here: str) -> bool:
     if choose_executions(alive, requested, not_here) != expected.executions:
         return False
-    return all(
-        Recipe.of(alive.controller(key), alive.built.actors[key[0]].prefix) == recipe
-        for key, recipe in expected.recipes.items()
-    )
+    actors = alive.built.actors
+    for key, recipe in expected.recipes.items():
+        controller = alive.controller(key)
+        if Recipe.of(controller, actors[key[0]].prefix, controller.native_form()) != recipe:
+            return False
+    return True
 
 
 def _bring_up(

@@ -15,6 +15,7 @@ from mjrig.control.controller import ArticulationController
 from mjrig.control.plant_component import PlantComponent
 from mjrig.errors import BindingError, ExecutionError, PropertyError
 from mjrig.names import listed, suggestion
+from mjrig.properties.component import ActorComponent
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim.batch_robot import BatchRobot, Worlds
 from mjrig.sim.world import World
@@ -51,19 +52,31 @@ class Batch:
         if bare:
             strip(self._world)
         self._refuse_python()
-        self._batch = mujoco.batch.Batch(self._world.model, count, threads)
+        self._batch = mujoco.batch.Batch(
+            self._world.model, count, threads, persistent=self._is_persistent()
+        )
         self.count = count
         self._robots = {
-            name: BatchRobot(self._batch, count, robot)
+            name: BatchRobot(self, count, robot)
             for name, robot in self._world.articulations.items()
         }
         self._ctrl = self._batch.bind("ctrl")
         self._fill: npt.NDArray[np.bool_] = np.ones(count, np.bool_)
         self.reset()
 
+    def _is_persistent(self) -> bool:
+        """Whether each world keeps an MjData of its own; else threads share them."""
+        return False
+
+    def _runs(self, component: ActorComponent) -> bool:
+        """Whether the batch runs a component itself that otherwise runs between steps."""
+        return False
+
     def _refuse_python(self) -> None:
         for robot in self._world.articulations.values():
             for component in robot.components:
+                if self._runs(component):
+                    continue
                 if not isinstance(component, ArticulationController) or (
                     component.is_bound and component.lowered is None and component.follows_pose
                 ):
@@ -156,7 +169,7 @@ class Batch:
         for robot in self._robots.values():
             robot.write(self._ctrl)
         if self._fill.any():
-            self._fill_histories()
+            self._fill_histories(self._ctrl)
         self._batch.step(nstep=n)
 
     def set_const(self) -> None:
@@ -203,7 +216,7 @@ class Batch:
             robot.setpoints[:, where] = world[name].setpoints.values[:, None, :]
             robot.forget()
 
-    def _fill_histories(self) -> None:
+    def _fill_histories(self, ctrl: FloatArray) -> None:
         """Fill the delay histories: until a delayed command arrives, the first one acts."""
         lowered = [c.lowered for r in self._world.articulations.values() for c in r.controllers]
         delayed = [low for low in lowered if low is not None and low.has_delay]
@@ -212,7 +225,7 @@ class Batch:
             history, time = self._batch.bind("history"), self._batch.bind("time")
             for world in np.flatnonzero(self._fill):
                 scratch.time = float(np.ravel(time[world])[0])
-                scratch.ctrl[:] = self._ctrl[world]
+                scratch.ctrl[:] = ctrl[world]
                 scratch.history[:] = history[world]
                 for low in delayed:
                     low.prefill(scratch)

@@ -1,6 +1,6 @@
 """BatchRobot: one robot in every world of a batch, its setpoints and gains per world."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NoReturn
 
@@ -12,11 +12,10 @@ from mjrig.control.articulation import Articulation
 from mjrig.control.controller import ArticulationController
 from mjrig.control.lowering import within_own_range
 from mjrig.control.passthrough_writers import row_of, takes_rows
+from mjrig.control.policy import Worlds
 from mjrig.control.setpoints import FEEDFORWARD, POSITION, VELOCITY
 from mjrig.errors import ExecutionError, PropertyError
 from mjrig.properties.synonyms import hint
-
-Worlds = slice | Sequence[int] | npt.NDArray[Any] | int | None
 
 
 class BatchController:
@@ -40,6 +39,8 @@ class BatchController:
         ]
         own = controller.gains()
         self._gains = {n: np.tile(own[n], (count, 1)) for n in names}
+        #: Gains that hold instead in some worlds: values (NaN: none) and those worlds.
+        self._instead: dict[str, tuple[FloatArray, npt.NDArray[np.bool_]]] = {}
         self._form = form
 
     @property
@@ -80,10 +81,27 @@ class BatchController:
         if self._controller.enabled:
             self.load()
 
+    def override(
+        self, name: str, values: Mapping[int, float], worlds: npt.NDArray[np.bool_]
+    ) -> None:
+        """Use other gains of some actuators, by id, in some worlds; `gains` stay what they are."""
+        own = [values.get(b.actuator_id, np.nan) for b in self.bindings]
+        if name in self._gains and not np.isnan(own).all():
+            self._instead[name] = np.array(own), worlds.copy()
+            if self._controller.enabled:
+                self.load()
+
+    def _in_force(self) -> dict[str, FloatArray]:
+        found = dict(self._gains)
+        for name, (values, worlds) in self._instead.items():
+            replaced = worlds[:, None] & ~np.isnan(values)
+            found[name] = np.where(replaced, values, found[name])
+        return found
+
     def load(self) -> None:
         """Write the gains into the worlds' models."""
         g = np.array([b.factor for b in self.bindings])
-        ids, gains = self._lowered.ids, self._gains
+        ids, gains = self._lowered.ids, self._in_force()
         square = g * g
         if self._form.dc is not None:
             prm = self._batch.expand("actuator_gainprm")
@@ -192,6 +210,13 @@ class BatchRobot:
             f"{self.name}: a batch cannot follow a function of time: its worlds run on threads "
             "that cannot call Python; write the setpoints between steps"
         )
+
+    def override_gains(
+        self, name: str, values: Mapping[int, float], worlds: npt.NDArray[np.bool_]
+    ) -> None:
+        """Use other gains of some actuators, by id, in some worlds, and in no others."""
+        for controller in self.controllers:
+            controller.override(name, values, worlds)
 
     def write(self, ctrl: FloatArray) -> None:
         """Copy the setpoints to ctrl where they changed.

@@ -29,9 +29,8 @@ class Recipe(NamedTuple):
     room: int
 
     @staticmethod
-    def of(controller: ArticulationController, prefix: str) -> "Recipe":
-        """The recipe of a bound controller."""
-        form = controller.native_form()
+    def of(controller: ArticulationController, prefix: str, form: NativeForm) -> "Recipe":
+        """The recipe of a bound controller, whose law is in this form."""
         return Recipe(
             tuple(prefix + b.actuator for b in controller.bindings),
             form.dc is not None,
@@ -105,10 +104,11 @@ def _draft(layout: Layout, requested: str, not_here: str) -> Draft | None:
                 native[i, j] = controller, prefix
     if not native:
         return None
+    forms = {key: controller.native_form() for key, (controller, _) in native.items()}
     made = Draft(
         executions,
-        {key: Recipe.of(*found) for key, found in native.items()},
-        {key: controller.native_form() for key, (controller, _) in native.items()},
+        {key: Recipe.of(*found, forms[key]) for key, found in native.items()},
+        forms,
         {b.actuator_id: b for controller, _ in native.values() for b in controller.bindings},
         copies,
     )

@@ -82,7 +82,10 @@ def add(commands: Any) -> None:
 def _add_policy(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--policy", type=Path, metavar="F.yaml", help="policy file for a recording")
     parser.add_argument(
-        "--duration", type=number_from_zero, metavar="S", help="duration of a policy run [s] (10)"
+        "--duration",
+        type=number_from_zero,
+        metavar="S",
+        help="seconds to replay, from the start (all of a recording, 10 of a policy)",
     )
     parser.add_argument(
         "--command",
@@ -100,7 +103,6 @@ def _add_policy(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--trials",
         type=int,
-        default=TRIALS,
         metavar="N",
         help=f"perturbed runs of a policy besides the nominal one ({TRIALS})",
     )

@@ -16,7 +16,7 @@ from mjrig.sim2sim.compare.source import as_recording, is_policy
 from mjrig.sim2sim.play.recorded_command import recorded_seed
 from mjrig.sim2sim.replaying import replay
 from mjrig.sim2sim.report.report import write_report
-from mjrig.terminal.scene_options import split
+from mjrig.terminal.scene_options import naming_variables, override, split
 from mjrig.terminal.table import format_table
 from mjrig.workers.pool import ProcessPool, cores
 
@@ -46,14 +46,15 @@ class ReplayJob:
         recording: Recording | None = None
         if not is_policy(source):
             what = recording = as_recording(source, self.settings.get("hints"))
-        if self.scene is not None:
-            scene = Scene.load(self.scene, vars=variables, sandbox=self.sandbox, trust=self.trust)
-        elif recording is None:
-            raise RecordingError(f"{source}: needs a scene to be replayed in: --scene SCENE")
-        else:
-            scene = scene_of(recording, variables, sandbox=self.sandbox, trust=self.trust)
-        for text in self.sets:
-            scene.set(*split(text))
+        how: dict[str, bool] = {"sandbox": self.sandbox, "trust": self.trust}
+        with naming_variables(self.variables):
+            if self.scene is not None:
+                scene = Scene.load(self.scene, vars=variables, **how)
+            elif recording is None:
+                raise RecordingError(f"{source}: needs a scene to be replayed in: --scene SCENE")
+            else:
+                scene = scene_of(recording, variables, **how)
+        override(scene, self.sets)
         world = World(scene, self.execution, seed=recorded_seed(recording))
         if recording is not None and recording.format == LOG and source.exists():
             what = as_recording(source, self.settings.get("hints"), world.timestep)

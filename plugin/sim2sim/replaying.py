@@ -1,11 +1,12 @@
 """replay: run a recording or a policy in a world, compare and diagnose."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from mjrig.control.policy import PolicyComponent
 from mjrig.errors import RecordingError
 from mjrig.names import suggestion
+from mjrig.recording.beginning import beginning
 from mjrig.recording.recording import Recording
 from mjrig.sim.world import World
 from mjrig.sim2sim.compare.result import Replay
@@ -39,7 +40,7 @@ def replay(
     command: Sequence[float] | None = None,
     schedule: Schedule | None = None,
     duration: float | None = None,
-    trials: int = TRIALS,
+    trials: int | None = None,
     seed: int | None = None,
     workers: int = 1,
     hints: dict[str, object] | None = None,
@@ -60,15 +61,15 @@ def replay(
         command: constant command of a policy: vx, vy [m/s], yaw rate [rad/s], … None, and no
             schedule: those of the recording, if it has them.
         schedule: (time [s], command) pairs instead.
-        duration: duration of a policy run [s]; None: the recording's, or 10 s.
-        trials: perturbed runs of a policy besides the nominal one.
+        duration: seconds to replay [s], from the start; None: all of a recording, 10 s of a policy.
+        trials: perturbed runs of a policy besides the nominal one; None: 7.
         seed: random seed for the perturbations; None: the recording's, or 0.
         workers: processes to run trials on; 1: here.
         hints: what a recording file does not state itself: `fps`, `joints`, `quaternion`, …
 
     Raises:
-        RecordingError: the recording cannot be read, is of another robot or another rate; nothing
-            was run.
+        RecordingError: the recording cannot be read, is of another robot or another rate, or an
+            argument has no use in this mode; nothing was run.
     """
     mode = mode or ("policy" if is_policy(source) else "targets")
     if mode not in MODES:
@@ -87,7 +88,7 @@ def replay(
             command=command,
             schedule=schedule,
             duration=duration,
-            trials=trials,
+            trials=TRIALS if trials is None else trials,
             seed=seed,
             workers=workers,
         )
@@ -100,7 +101,11 @@ def replay(
         return result
     if is_policy(source):
         raise RecordingError(f"{source}: a policy is replayed in the mode policy, not {mode}")
+    given = {"policy": policy, "command": command, "schedule": schedule}
+    _refuse_unused(mode, {**given, "trials": trials or None, "seed": seed})
     recording = as_recording(source, hints, world.timestep)
+    if duration is not None:
+        recording = beginning(recording, duration)
     if mode == "kinematic":
         return replay_poses(recording, world, robot=robot)
     return replay_targets(
@@ -111,3 +116,13 @@ def replay(
         diagnose=diagnose,
         resample=resample,
     )
+
+
+def _refuse_unused(mode: str, given: Mapping[str, object]) -> None:
+    """Refuse what only a policy takes, instead of leaving it out without a word."""
+    for name, value in given.items():
+        if value is not None:
+            raise RecordingError(
+                f"{name} is for a policy in the loop, and the mode {mode} plays what was recorded; "
+                "leave it out, or replay in the mode policy (--mode policy)"
+            )

@@ -26,6 +26,7 @@ def add_new(commands: Any) -> None:
         metavar="SCENE",
         suffixes=SCENES,
         keeps=True,
+        default_name=lambda options: Path(f"{options.model.stem}.yaml"),
         help="scene to write (MODEL's name with .yaml in the current folder)",
     )
     parser.add_argument("--overwrite", action="store_true", help="replace an existing scene")
@@ -53,12 +54,9 @@ def add_doctor(commands: Any) -> None:
 
 
 def _new(options: argparse.Namespace) -> int:
-    from mjrig.errors import MjrigError
     from mjrig.starting.first_scene import first_scene
 
-    target: Path = options.output or Path(f"{options.model.stem}.yaml")
-    if target.exists() and not options.overwrite:
-        raise MjrigError(f"{target}: exists already; --overwrite replaces it, -o names another")
+    target: Path = options.output
     made = first_scene(options.model, target.parent)
     made.scene.save(target, overwrite=options.overwrite)
     for note in made.notes:

@@ -26,6 +26,7 @@ PURPOSE = {
     "stream": "--stream: signals to Foxglove and Rerun",
     "tune": "mjrig optimise",
     "video": "videos",
+    "warp": "sweeps on MuJoCo Warp",
 }
 
 

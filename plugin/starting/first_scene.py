@@ -11,7 +11,9 @@ import numpy as np
 from mjrig.check.feedback_loops import SERVOS
 from mjrig.control.base import base_position
 from mjrig.errors import BindingError, SceneError
+from mjrig.files.paths import nearest_files
 from mjrig.names import how_many, listed, literal
+from mjrig.scene.actor import MODELS
 from mjrig.scene.model_scene import holds_model
 from mjrig.scene_edit.references import KEYFRAME, kept_names
 from mjrig.scene_edit.scene import Scene
@@ -104,7 +106,7 @@ def first_scene(model: Path, folder: Path) -> FirstScene:
         MjrigError: the model cannot be read or built.
     """
     if not model.is_file():
-        raise SceneError(f"{model}: there is no such file")
+        raise SceneError(f"{model}: there is no such file{nearest_files(model, MODELS)}")
     if not holds_model(model):
         raise SceneError(f"{model}: is no model; mjrig new takes MJCF, URDF or MJB")
     alone = Scene.load(model)

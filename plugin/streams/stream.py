@@ -91,11 +91,17 @@ class _Robot:
     """What is read from one robot."""
 
     def __init__(self, robot: Articulation) -> None:
-        bindings = [*robot.bindings, *(s.binding for s in robot.servos)]
-        self._name, self._data = robot.name, robot.data
-        self._sampler = Sampler(robot, bindings)
+        self._robot, self._name, self._data = robot, robot.name, robot.data
+        self._prepare()
+
+    def _prepare(self) -> None:
+        self._bindings = self._robot.bindings
+        servos = [s.binding for s in self._robot.servos]
+        self._sampler = Sampler(self._robot, [*self._bindings, *servos])
 
     def sample(self, time: float) -> _Sample:
+        if self._robot.bindings is not self._bindings:  # a controller came, went or was rebound
+            self._prepare()
         values = np.empty((len(FIELDS) + 1, len(self._sampler.names)))
         self._sampler.read(values[: len(FIELDS)])
         values[-1] = self._sampler.velocity(self._data.qvel, self._data.actuator_velocity)

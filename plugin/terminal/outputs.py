@@ -1,12 +1,13 @@
-"""Options that name what a command writes, checked before its work begins.
+"""Options that name what a command reads and writes, checked before its work begins.
 
-`add_output` declares one; `prepared` refuses what cannot be written and makes missing folders.
+`add_output` declares what is written; any other option of type Path is read. `prepared` refuses
+what is not there or cannot be written, and makes missing folders.
 """
 
 import argparse
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -34,6 +35,10 @@ class Output:
     keeps: bool = False
     #: It may be the file that is read.
     may_be_input: bool = False
+    #: A second run of the same command goes on with what the first left there.
+    resumes: bool = False
+    #: The name to write where none is given; None: then nothing is written.
+    default_name: Callable[[argparse.Namespace], Path] | None = None
     #: What it is, the package it needs and the extra that has it.
     needs: tuple[str, str, str] | None = None
 
@@ -77,37 +82,69 @@ def add_output(parser: Any, *flags: str, **about: Any) -> None:
 
 
 def declared(options: argparse.Namespace) -> list[tuple[Output, Path]]:
-    """The outputs a command was asked for."""
-    found = ((output, getattr(options, output.dest)) for output in getattr(options, _DECLARED, ()))
-    return [(output, path) for output, path in found if path is not None]
+    """The outputs a command was asked for, and those that it has a name of its own for."""
+    found = []
+    for output in getattr(options, _DECLARED, ()):
+        if getattr(options, output.dest) is None and output.default_name is not None:
+            setattr(options, output.dest, output.default_name(options))
+        if (path := getattr(options, output.dest)) is not None:
+            found.append((output, path))
+    return found
 
 
 @contextmanager
 def prepared(options: argparse.Namespace) -> Iterator[None]:
-    """Check every output, make the folders of files; those left empty by an error are removed.
+    """Check every file, make the folders of outputs; those left empty by an error are removed.
 
     Raises:
-        MjrigError: something cannot be written.
+        MjrigError: something to read is not there, or something cannot be written.
+        KeyboardInterrupt: the user ended it; the message names the outputs that are there now.
     """
     found = declared(options)
+    for path in _inputs(options):
+        _check_input(path)
     for output, path in found:
         output.check(path, options)
     made: list[Path] = []
+    before = {path: _version(path) for _, path in found}
     try:
         for output, path in found:
             if not output.folder:
                 made += _make_folder(path)
         yield
-    except MjrigError:
-        for folder in reversed(made):
-            with suppress(OSError):
+    except (MjrigError, KeyboardInterrupt) as error:
+        own = [path for output, path in found if output.folder and before[path] is None]
+        for folder in (*own, *reversed(made)):
+            with suppress(OSError):  # it holds something
                 folder.rmdir()
+        if isinstance(error, KeyboardInterrupt):
+            new = [(o, path) for o, path in found if _version(path) != before[path]]
+            error.args = ("; ".join((*map(str, error.args), *_kept(new, str(error)))),)
         raise
     finally:
         kept = [folder for folder in made if folder.is_dir()]
         for folder in kept:
             if folder not in (k.parent for k in kept):  # the innermost says it all
                 print(f"mjrig: made the folder {folder}", file=sys.stderr)
+
+
+def _version(path: Path) -> tuple[int, int] | None:
+    """What tells a file from a later one; of a folder, from one with other files in it."""
+    try:
+        about = path.stat()
+    except OSError:
+        return None
+    inside = [f.stat() for f in path.iterdir()] if path.is_dir() else []
+    return max(s.st_mtime_ns for s in (about, *inside)), sum(s.st_size for s in (about, *inside))
+
+
+def _kept(found: Iterable[tuple[Output, Path]], said: str) -> Iterator[str]:
+    """A few words about each output that an interrupted command has written, unless it has."""
+    for output, path in found:
+        if not path.exists() or str(path) in said:
+            continue
+        going_on = ", the same command goes on with it" if output.resumes else ""
+        yield f"{path} holds what was done until now{going_on}"
 
 
 def check_rewritable(scene: Any) -> None:
@@ -123,6 +160,14 @@ def check_rewritable(scene: Any) -> None:
         )
     if scene.path is not None and not os.access(scene.path, os.W_OK):
         raise MjrigError(f"{scene.path}: cannot be written: Permission denied")
+
+
+def _check_input(path: Path) -> None:
+    if os.path.lexists(path):
+        return
+    from mjrig.files.paths import nearest_files
+
+    raise MjrigError(f"{path}: there is no such file{nearest_files(path, (path.suffix.lower(),))}")
 
 
 def _check_folder(path: Path) -> None:

@@ -22,7 +22,7 @@ class Progress:
     def __enter__(self) -> Self:
         return self
 
-    def update(self, done: int) -> None:
+    def update(self, done: float) -> None:
         """Show that `done` steps are done."""
         now = time.perf_counter()
         if not self._active or now - self._began < PATIENCE_S or now - self._shown < 0.1:

@@ -4,8 +4,13 @@ Scenes and YAML are imported where they are used: `mjrig --help` must start quic
 """
 
 import argparse
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from mjrig.errors import MjrigError, PropertyError, SceneError
 
 LAST_PORT = 65_535
 
@@ -98,8 +103,60 @@ def load_scene(options: argparse.Namespace) -> Any:
     """The scene named by the options, with their overrides applied."""
     from mjrig.scene_edit.scene import Scene
 
-    variables = dict(split(text) for text in options.var)
-    scene = Scene.load(options.scene, vars=variables, sandbox=options.sandbox, trust=options.trust)
-    for text in options.set:
-        scene.set(*split(text))
+    with naming_variables(options.var):
+        scene = Scene.load(
+            options.scene,
+            vars=dict(split(text) for text in options.var),
+            sandbox=options.sandbox,
+            trust=options.trust,
+        )
+    override(scene, options.set)
     return scene
+
+
+def override(scene: Any, settings: Iterable[str]) -> None:
+    """Set properties of a scene as `--set` asks; errors about them name the flag, also later ones.
+
+    Raises:
+        SceneError: a path does not exist or a value does not fit.
+    """
+    for text in settings:
+        setting = Setting(text)
+        try:
+            path, value = split(text)
+            with scene.changes():
+                keys = scene.put(path, value)
+        except MjrigError as error:
+            raise setting(error) from error
+        scene.remember_set(keys, setting)
+
+
+@contextmanager
+def naming_variables(variables: Iterable[str]) -> Iterator[None]:
+    """An error about a variable that `--var` gives and the scene has not names the flag."""
+    try:
+        yield
+    except SceneError as error:
+        cause = error.__cause__
+        for text in variables:
+            if isinstance(cause, PropertyError) and cause.at == (text.partition("=")[0].strip(),):
+                raise _about("--var", text, str(cause)) from error
+        raise
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One `--set`, which errors about what it set belong to."""
+
+    text: str
+
+    def __call__(self, error: MjrigError) -> SceneError:
+        """The error, with the flag in front."""
+        path = self.text.partition("=")[0].strip()
+        return _about("--set", self.text, str(error).removeprefix(f"{path}: "))
+
+
+def _about(flag: str, text: str, problem: str) -> SceneError:
+    from mjrig.files.paths import shortened
+
+    return SceneError(f"{flag} {shortened(text)}: {problem}")

@@ -4,6 +4,7 @@ Its settings are the first message at the socket. It writes the states that it f
 memory to DDS, and the other way round for commands.
 """
 
+import gc
 import os
 import pickle
 import select
@@ -20,6 +21,7 @@ import numpy as np
 from mjrig.components.bridges.dds.exchange import Exchange
 from mjrig.components.bridges.dds.loopback import LOOPBACK, keep_to_loopback
 from mjrig.components.bridges.dds.records import idl_type, sample, sample_type
+from mjrig.components.bridges.dds.rhythm import Rhythm
 from mjrig.components.bridges.dds.ros_hashes import type_hash
 from mjrig.components.bridges.dds.ros_types import FIELDS, ros_type
 from mjrig.components.bridges.dds.ros_wire import RosWire
@@ -36,17 +38,12 @@ from mjrig.components.bridges.dds.wire import (
     command_frame,
     memory_of,
 )
+from mjrig.workers.punctual import TURN, Priority, Punctual
 
 WIRES: Mapping[str, Callable[[Mapping[str, Any]], Wire]] = {
     "ros": RosWire,
     "unitree": UnitreeWire,
 }
-
-
-#: Time between two looks for a state that is due, and between two while none come [s].
-_SOON, _IDLE = 0.0001, 0.002
-#: Part of the time between two states that is slept through, and the longest such time [s].
-_SLEPT, _LONGEST = 0.7, 0.005
 
 
 def configuration(interface: str) -> str:
@@ -78,6 +75,9 @@ class DdsProcess:
         from cyclonedds.sub import DataReader
         from cyclonedds.topic import Topic
 
+        # Before DDS has threads: they get the same priority, and none keeps the others waiting.
+        Punctual(Priority(settings["priority"]))
+        sys.setswitchinterval(TURN)
         self._link = link
         self._wire = WIRES[settings["wire"]](settings)
         self._exchange = Exchange(self._wire.state_size, self._wire.command_size, memory)
@@ -118,11 +118,11 @@ class DdsProcess:
         """Until the world's side of the link is closed."""
         self._tell(READY)
         threading.Thread(target=self._read_dds, daemon=True).start()
-        states, last, gap = self._exchange.states, 0.0, 0.0
-        while not self._is_over(_nap(time.monotonic() - last, gap)):
+        gc.freeze()  # what was built stays: looking through it for garbage would delay a state
+        states, rhythm = self._exchange.states, Rhythm()
+        while not self._is_over(rhythm.nap(time.monotonic())):
             if states.has_news():
-                now = time.monotonic()
-                last, gap = now, now - last
+                rhythm.found(time.monotonic())
                 for state in states.unread():
                     for topic, payload in self._wire.states(np.array(state)):
                         self._write(topic, payload)
@@ -168,21 +168,6 @@ class DdsProcess:
             self._link.send(kind + text.encode()[:1000])
         except OSError:
             os._exit(0)  # the world is gone
-
-
-def _nap(since: float, gap: float) -> float:
-    """How long to sleep before the next look for a state.
-
-    States come at a steady rate: most of the time between two is slept through, and no system call
-    of the world has to wake this process.
-
-    Args:
-        since: time since the last one [s].
-        gap: time between the last two [s].
-    """
-    if since > 0.05:
-        return _IDLE
-    return max(_SLEPT * min(gap, _LONGEST) - since, _SOON)
 
 
 def dds_type(name: str) -> Any:

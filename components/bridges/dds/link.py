@@ -25,6 +25,7 @@ from mjrig.components.bridges.dds.wire import (
     memory_of,
 )
 from mjrig.errors import MjrigError
+from mjrig.workers.punctual import Priority, as_usual, is_realtime
 
 #: Longest time to wait until the process listens [s].
 STARTING = 20.0
@@ -55,7 +56,7 @@ class DdsLink:
     """
 
     def __init__(self, settings: Mapping[str, Any], label: str, wire: Wire) -> None:
-        self._settings, self._label = pickle.dumps(dict(settings)), label
+        self._settings, self._label = dict(settings), label
         self._failures = 0
         self._exchange = Exchange(wire.state_size, wire.command_size)
         self._commands = self._exchange.commands
@@ -73,7 +74,8 @@ class DdsLink:
         kind = getattr(socket, "SOCK_SEQPACKET", None) if sys.platform == "linux" else None
         ours, theirs = socket.socketpair(socket.AF_UNIX, kind or socket.SOCK_DGRAM)
         memory = self._exchange.file
-        with theirs:
+        priority = Priority.REALTIME if is_realtime() else Priority.NORMAL
+        with theirs, as_usual():
             module = "mjrig.components.bridges.dds.dds_process"
             self._process = subprocess.Popen(
                 [sys.executable, "-m", module, str(theirs.fileno()), str(memory)],
@@ -82,7 +84,7 @@ class DdsLink:
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
             )
-        ours.send(self._settings)
+        ours.send(pickle.dumps({**self._settings, "priority": priority}))
         self._socket: socket.socket | None = ours
         self._began = time.monotonic()
 

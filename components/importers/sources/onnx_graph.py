@@ -4,19 +4,17 @@ onnxruntime runs a network but does not show it; the file is protobuf, of which 
 needed.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
 from mjrig.arrays import FloatArray
+from mjrig.components.laws.protobuf import fields, text
 
 _GRAPH, _NODE, _INITIALIZER = 7, 1, 5
 _DTYPES = {1: "<f4", 7: "<i8", 6: "<i4", 11: "<f8"}
 _LAYERS = ("Gemm", "MatMul", "LSTM", "GRU", "RNN", "Conv")
-#: Bytes of a varint: more are no number.
-_LONGEST = 10
 
 
 @dataclass(frozen=True)
@@ -83,7 +81,7 @@ def read_graph(path: Path) -> OnnxGraph:
     found = OnnxGraph()
     try:
         content = memoryview(path.read_bytes())
-        for number, value in _fields(content):
+        for number, value in fields(content):
             if number == _GRAPH and isinstance(value, memoryview):
                 _read_graph(value, found)
     except (OSError, ValueError, IndexError, UnicodeDecodeError):
@@ -92,7 +90,7 @@ def read_graph(path: Path) -> OnnxGraph:
 
 
 def _read_graph(content: memoryview, found: OnnxGraph) -> None:
-    for number, value in _fields(content):
+    for number, value in fields(content):
         if number == _NODE and isinstance(value, memoryview):
             _read_node(value, found)
         elif number == _INITIALIZER and isinstance(value, memoryview):
@@ -102,17 +100,17 @@ def _read_graph(content: memoryview, found: OnnxGraph) -> None:
 def _read_node(content: memoryview, found: OnnxGraph) -> None:
     inputs, outputs, kind = [], [], ""
     tensors = []
-    for number, value in _fields(content):
+    for number, value in fields(content):
         if not isinstance(value, memoryview):
             continue
         if number == 1:
-            inputs.append(_text(value))
+            inputs.append(text(value))
         elif number == 2:
-            outputs.append(_text(value))
+            outputs.append(text(value))
         elif number == 4:
-            kind = _text(value)
+            kind = text(value)
         elif number == 5:
-            tensors += [v for n, v in _fields(value) if n == 5 and isinstance(v, memoryview)]
+            tensors += [v for n, v in fields(value) if n == 5 and isinstance(v, memoryview)]
     if kind == "Constant" and tensors and outputs:
         _read_tensor(tensors[0], found, outputs[0])
     found.nodes.append(GraphNode(kind, tuple(inputs), tuple(outputs)))
@@ -120,17 +118,17 @@ def _read_node(content: memoryview, found: OnnxGraph) -> None:
 
 def _read_tensor(content: memoryview, found: OnnxGraph, name: str = "") -> None:
     kind, raw, floats = 0, None, []
-    for number, value in _fields(content):
+    for number, value in fields(content):
         if isinstance(value, int):
             kind = value if number == 2 else kind
         elif number == 8:
-            name = name or _text(value)
+            name = name or text(value)
         elif number == 9:
             raw = value
         elif number == 4:
             floats.append(value)
         elif number == 13:
-            entry = {n: _text(v) for n, v in _fields(value) if isinstance(v, memoryview)}
+            entry = {n: text(v) for n, v in fields(value) if isinstance(v, memoryview)}
             if entry.get(1) == "location" and entry.get(2) not in found.beside:
                 found.beside.append(entry.get(2, ""))
     if kind not in _DTYPES:
@@ -139,43 +137,3 @@ def _read_tensor(content: memoryview, found: OnnxGraph, name: str = "") -> None:
         found.constants[name] = np.frombuffer(raw, _DTYPES[kind]).astype(np.float64)
     elif floats:
         found.constants[name] = np.frombuffer(b"".join(floats), "<f4").astype(np.float64)
-
-
-def _fields(content: memoryview) -> Iterator[tuple[int, int | memoryview]]:
-    """Numbers and values of a protobuf message.
-
-    Raises:
-        ValueError: it is none.
-    """
-    at = 0
-    while at < len(content):
-        tag, at = _varint(content, at)
-        number, wire = tag >> 3, tag & 7
-        if wire == 0:
-            value, at = _varint(content, at)
-            yield number, value
-            continue
-        if wire == 2:
-            size, at = _varint(content, at)
-        else:
-            size = {1: 8, 5: 4}.get(wire, -1)
-        if size < 0 or at + size > len(content):
-            raise ValueError("not a protobuf message")
-        yield number, content[at : at + size]
-        at += size
-
-
-def _varint(content: memoryview, at: int) -> tuple[int, int]:
-    value = 0
-    for i in range(_LONGEST):
-        if at + i >= len(content):
-            break
-        byte = content[at + i]
-        value |= (byte & 0x7F) << (7 * i)
-        if byte < 0x80:
-            return value, at + i + 1
-    raise ValueError("not a protobuf message")
-
-
-def _text(value: memoryview | int) -> str:
-    return bytes(value).decode() if isinstance(value, memoryview) else ""

@@ -1,6 +1,8 @@
 """Base terms: velocities of the base, and the direction of gravity."""
 
+from collections.abc import Iterable
 from enum import StrEnum
+from typing import ClassVar
 
 import mujoco
 import numpy as np
@@ -25,7 +27,12 @@ def sensor_of(term: ObservationTerm, view: View, name: str, size: int | None = N
         raise BindingError(
             f"{term.label}: the sensor {name!r} has {sensors[name].size} values, needs {size}"
         )
-    return sensors[name]
+    return view.sensor(name)
+
+
+def each(*arrays: FloatArray) -> Iterable[tuple[FloatArray, ...]]:
+    """The arrays of every world, for functions of MuJoCo that take one vector."""
+    return (arrays,) if arrays[0].ndim == 1 else zip(*arrays, strict=True)
 
 
 class _BaseVelocityTerm(ObservationTerm):
@@ -33,6 +40,8 @@ class _BaseVelocityTerm(ObservationTerm):
 
     A sensor has the value of MuJoCo's last evaluation; a site that of the present state.
     """
+
+    over_worlds: ClassVar[bool] = True
 
     sensor = Text("", doc="Sensor to read instead of the free joint.")
     site = Text("", doc="Site of the base whose velocity to take, in its frame: an IMU.")
@@ -44,7 +53,10 @@ class _BaseVelocityTerm(ObservationTerm):
         self._sensor = sensor_of(self, view, self.sensor, 3) if self.sensor else None
         self._offset, self._turn = np.zeros(3), None
         if self._sensor is None:
-            self._qpos, self._dof = view.free_joint(self.label)
+            qpos, dof = view.free_joint(self.label)
+            self._quaternion = view.data.qpos[..., qpos + 3 : qpos + 7]
+            self._linear = view.data.qvel[..., dof : dof + 3]
+            self._angular = view.data.qvel[..., dof + 3 : dof + 6]
         if self.site:
             self._connect_site(view)
         return 3
@@ -65,8 +77,9 @@ class _BaseVelocityTerm(ObservationTerm):
         """A vector of the base in the frame of the site."""
         if self._turn is None:
             return vector
-        found = np.zeros(3)
-        mujoco.mju_rotVecQuat(found, vector, self._turn)
+        found = np.zeros_like(vector)
+        for out, own in each(found, vector):
+            mujoco.mju_rotVecQuat(out, own, self._turn)
         return found
 
 
@@ -76,8 +89,8 @@ class BaseAngularVelocity(_BaseVelocityTerm):
     def measure(self, out: FloatArray) -> None:
         found = self._sensor
         if found is None:
-            found = self._in_frame(self._view.data.qvel[self._dof + 3 : self._dof + 6])
-        out[:] = self._view.seen(found)
+            found = self._angular if self._turn is None else self._in_frame(self._angular)
+        out[...] = self._view.seen(found)
 
 
 class VelocityPoint(StrEnum):
@@ -107,17 +120,17 @@ class BaseLinearVelocity(_BaseVelocityTerm):
         return size
 
     def measure(self, out: FloatArray) -> None:
-        data = self._view.data
         if self._sensor is not None:
-            out[:] = self._view.seen(self._sensor)
+            out[...] = self._view.seen(self._sensor)
             return
         inverse = np.zeros(4)
-        mujoco.mju_negQuat(inverse, data.qpos[self._qpos + 3 : self._qpos + 7])
-        mujoco.mju_rotVecQuat(out, data.qvel[self._dof : self._dof + 3], inverse)
+        for own, velocity, quaternion in each(out, self._linear, self._quaternion):
+            mujoco.mju_negQuat(inverse, quaternion)
+            mujoco.mju_rotVecQuat(own, velocity, inverse)
         if self._aside:
-            out += np.cross(data.qvel[self._dof + 3 : self._dof + 6], self._offset)
-            out[:] = self._in_frame(out)
-        out[:] = self._view.seen(out)
+            out += np.cross(self._angular, self._offset)
+            out[...] = self._in_frame(out)
+        out[...] = self._view.seen(out)
 
 
 class QuaternionOrder(StrEnum):
@@ -130,6 +143,8 @@ class QuaternionOrder(StrEnum):
 class BaseOrientation(ObservationTerm):
     """Orientation of the base in the world, or of a framequat sensor: a quaternion."""
 
+    over_worlds: ClassVar[bool] = True
+
     sensor = Text("", doc="Sensor with the quaternion, instead of the free joint.")
     convention = Choice(QuaternionOrder.WXYZ, doc="Order of the numbers.")
 
@@ -139,16 +154,18 @@ class BaseOrientation(ObservationTerm):
             self._quaternion = sensor_of(self, view, self.sensor, 4)
         else:
             qpos, _ = view.free_joint(self.label)
-            self._quaternion = view.data.qpos[qpos + 3 : qpos + 7]
+            self._quaternion = view.data.qpos[..., qpos + 3 : qpos + 7]
         return 4
 
     def measure(self, out: FloatArray) -> None:
         seen = self._view.seen(self._quaternion)
-        out[:] = seen if self.convention is QuaternionOrder.WXYZ else np.roll(seen, -1)
+        out[...] = seen if self.convention is QuaternionOrder.WXYZ else np.roll(seen, -1, axis=-1)
 
 
 class ProjectedGravity(ObservationTerm):
     """Direction of gravity: unit vector in the frame of the base, a framequat sensor or a site."""
+
+    over_worlds: ClassVar[bool] = True
 
     sensor = Text("", doc="Quaternion sensor to use instead of the free joint.")
     site = Text("", doc="Site whose frame to use instead.")
@@ -159,19 +176,22 @@ class ProjectedGravity(ObservationTerm):
             raise BindingError(f"{self.label}: give a sensor or a site, not both")
         self._frame: FloatArray | None = None
         if self.site:
-            self._frame = view.data.site_xmat[view.site_id(self.site, self)]
+            frames = view.data.site_xmat[..., view.site_id(self.site, self), :]
+            self._frame = frames[..., 6:9]  # the third row: world z in the frame
         elif self.sensor:
             self._quaternion = sensor_of(self, view, self.sensor, 4)
         else:
             qpos, _ = view.free_joint(self.label)
-            self._quaternion = view.data.qpos[qpos + 3 : qpos + 7]
+            self._quaternion = view.data.qpos[..., qpos + 3 : qpos + 7]
         return 3
 
     def measure(self, out: FloatArray) -> None:
         if self._frame is not None:
-            out[:] = self._view.seen(-self._frame[6:9])  # the third row: world z in the frame
+            out[...] = self._view.seen(-self._frame)
             return
-        w, x, y, z = self._view.seen(self._quaternion)
-        out[0] = 2.0 * (w * y - x * z)
-        out[1] = -2.0 * (y * z + w * x)
-        out[2] = 1.0 - 2.0 * (w * w + z * z)
+        seen = self._view.seen(self._quaternion)
+        w, x, y, z = seen.T if self._view.worlds else seen.tolist()
+        down = out.T
+        down[0] = 2.0 * (w * y - x * z)
+        down[1] = -2.0 * (y * z + w * x)
+        down[2] = 1.0 - 2.0 * (w * w + z * z)

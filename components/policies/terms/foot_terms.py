@@ -65,19 +65,23 @@ class FootPositions(ObservationTerm):
     sites = Names(doc="Sites, in order, after the bodies.")
 
     needs_position_stage: ClassVar[bool] = True
+    over_worlds: ClassVar[bool] = True
 
     def connect(self, view: View) -> int:
         if not self.bodies and not self.sites:
             raise BindingError(f"{self.label}: needs bodies or sites")
         self._view = view
         base = view.base_body(self.label)
-        self._place, self._turned = view.data.xpos[base], view.data.xmat[base]
+        data = view.data
+        self._place, self._turned = data.xpos[..., base, :], data.xmat[..., base, :]
+        self._body_places, self._site_places = data.xpos, data.site_xpos
         self._bodies = [view.body_id(name, self) for name in self.bodies]
         self._sites = [view.site_id(name, self) for name in self.sites]
         return 3 * (len(self._bodies) + len(self._sites))
 
     def measure(self, out: FloatArray) -> None:
-        data = self._view.data
-        places = np.concatenate([data.xpos[self._bodies], data.site_xpos[self._sites]])
-        local = (places - self._place) @ self._turned.reshape(3, 3)
-        out[:] = self._view.seen(local.reshape(-1))
+        bodies, sites = self._body_places, self._site_places
+        places = np.concatenate([bodies[..., self._bodies, :], sites[..., self._sites, :]], axis=-2)
+        places -= self._place[..., None, :]
+        turned = self._turned.reshape(*self._turned.shape[:-1], 3, 3)
+        out[...] = self._view.seen((places @ turned).reshape(out.shape))

@@ -1,10 +1,12 @@
 """Input terms: commands, gait phase, constants."""
 
 import math
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from mjrig.arrays import FloatArray
 from mjrig.components.policies.terms.term import ObservationTerm
@@ -18,16 +20,20 @@ from mjrig.properties.scalar_kinds import Choice, Float, OptionalFloat
 class CommandTerm(ObservationTerm):
     """The command in force: vx, vy [m/s], yaw rate [rad/s], or what the policy takes."""
 
+    over_worlds: ClassVar[bool] = True
+
     def connect(self, view: View) -> int:
         self._view = view
-        return view.command.size
+        return view.command.shape[-1]
 
     def measure(self, out: FloatArray) -> None:
-        out[:] = self._view.command
+        out[...] = self._view.command
 
 
 class Constant(ObservationTerm):
     """Constant values."""
+
+    over_worlds: ClassVar[bool] = True
 
     values = Numbers(0.0, doc="One number or a list.")
 
@@ -35,7 +41,7 @@ class Constant(ObservationTerm):
         return int(self.values.size)
 
     def measure(self, out: FloatArray) -> None:
-        out[:] = self.values
+        out[...] = self.values
 
 
 class GaitForm(StrEnum):
@@ -68,6 +74,8 @@ class GaitPhase(ObservationTerm):
     `hold` the phase runs on, but the values are those of the phases `held`.
     """
 
+    over_worlds: ClassVar[bool] = True
+
     period = OptionalFloat(None, min=0.0, above=True, unit="s", doc="Period of one stride.")
     frequency = OptionalFloat(
         None, min=0.0, unit="Hz", doc="Stride frequency, instead of the period."
@@ -99,64 +107,94 @@ class GaitPhase(ObservationTerm):
         self._view = view
         if self.period is None and self.frequency is None:
             raise PropertyError(f"{self.label}: needs a period or a frequency")
-        self.restart()
+        self._by_steps = self.standing is Standing.STOP or bool(self.speedup)
+        self._by_clock = self.standing is Standing.RUN and not self.speedup
+        #: Turns, their rate, step of the first tick, and of the last one, of every world.
+        self._states = [_Gait() for _ in range(view.count)]
+        self._turns = np.zeros(view.count)
         return self.offsets.size * (1 if self.form is GaitForm.PHASE else 2)
 
     def restart(self) -> None:
-        self._phase, self._rate = 0.0, 0.0
-        self._first = self._counted = -1
+        for world in self._view.ticking:
+            self._states[world] = _Gait()
 
     def measure(self, out: FloatArray) -> None:
-        walks = self._walks()
-        stops = self.standing is Standing.STOP
-        turns = self._stepped(walks or not stops) if stops or self.speedup else self._clocked()
-        if not walks and stops:
-            out[:] = 0.0
+        view, many = self._view, bool(self._view.worlds)
+        if self._by_clock:
+            for world in view.ticking:
+                steps = int(view.steps[world]) if many else view.steps
+                self._turns[world] = self._clocked(self._states[world], steps)
+            self._write(out, None)
             return
-        phases = (turns + self.offsets) % 1.0 if walks else np.resize(self.held, self.offsets.size)
+        strength = self._magnitude()
+        walks = strength > (-1.0 if self.standing is Standing.RUN else self.threshold)
+        for world in view.ticking:
+            steps, state = int(view.steps[world]) if many else view.steps, self._states[world]
+            if self._by_steps:
+                on = bool(walks[world]) or self.standing is not Standing.STOP
+                self._turns[world] = self._stepped(state, steps, on, float(strength[world]))
+            else:
+                self._turns[world] = self._clocked(state, steps)
+        self._write(out, None if walks.all() else walks)
+
+    def _write(self, out: FloatArray, walks: npt.NDArray[np.bool_] | None) -> None:
+        """The values of every world; None: none of them stands."""
+        one = not self._view.worlds
+        phases = self.offsets + (self._turns[0] if one else self._turns[:, None])
+        np.remainder(phases, 1.0, out=phases)
+        if walks is not None and self.standing is Standing.HOLD:
+            phases[... if one else ~walks] = np.resize(self.held, self.offsets.size)
         if self.form is GaitForm.PHASE:
-            out[:] = phases
-            return
-        sines, cosines = np.sin(2.0 * math.pi * phases), np.cos(2.0 * math.pi * phases)
-        half = phases.size
-        first, second = (sines, cosines) if self.form is GaitForm.SIN_COS else (cosines, sines)
-        out[:half], out[half:] = first, second
+            out[...] = phases
+        else:
+            phases *= 2.0 * math.pi
+            half, first = self.offsets.size, self.form is GaitForm.SIN_COS
+            out[..., :half] = np.sin(phases) if first else np.cos(phases)
+            out[..., half:] = np.cos(phases) if first else np.sin(phases)
+        if walks is not None and self.standing is Standing.STOP:
+            out[... if one else ~walks] = 0.0
 
-    def _walks(self) -> bool:
-        if self.standing is Standing.RUN:
-            return True
-        return self._magnitude() > self.threshold
+    def _magnitude(self) -> FloatArray:
+        """Magnitude of the command of every world."""
+        command = np.atleast_2d(self._view.command)
+        found: FloatArray = np.sqrt(np.add.reduce(command * command, axis=1))
+        return found
 
-    def _magnitude(self) -> float:
-        return float(np.linalg.norm(self._view.command))
-
-    def _clocked(self) -> float:
+    def _clocked(self, state: "_Gait", steps: int) -> float:
         """Turns by the time since the start."""
-        steps = self._view.steps
-        if self._first < 0:
-            self._first = steps
+        if state.first < 0:
+            state.first = steps
         if self.clock is GaitClock.FIRST_TICK:
-            steps -= self._first
+            steps -= state.first
         time = steps * self._view.timestep
         if self.period is not None:
             return (time % self.period) / self.period
         return (time * float(self.frequency or 0.0)) % 1.0
 
-    def _stepped(self, walks: bool) -> float:
+    def _stepped(self, state: "_Gait", steps: int, walks: bool, strength: float) -> float:
         """Turns accumulated step by step, at the rate of the previous tick."""
-        steps = self._view.steps
-        for _ in range(steps - self._counted if self._counted >= 0 else 0):
-            self._phase = math.fmod(self._phase + self._view.timestep * self._rate, 1.0)
-        self._counted = steps
+        for _ in range(steps - state.counted if state.counted >= 0 else 0):
+            state.phase = math.fmod(state.phase + self._view.timestep * state.rate, 1.0)
+        state.counted = steps
         rate = self.frequency if self.frequency is not None else 1.0 / float(self.period or 1.0)
         if self.speedup:
             most = math.inf if self.speedup_up_to is None else self.speedup_up_to
-            rate += self.speedup * min(self._magnitude(), most)
-        self._rate = rate if walks else 0.0
-        return self._phase
+            rate += self.speedup * min(strength, most)
+        state.rate = rate if walks else 0.0
+        return state.phase
 
     def memory(self) -> Any:
-        return self._phase, self._rate, self._first, self._counted
+        return [replace(state) for state in self._states]
 
     def restore(self, memory: Any) -> None:
-        self._phase, self._rate, self._first, self._counted = memory
+        self._states = [replace(state) for state in memory]
+
+
+@dataclass
+class _Gait:
+    """The clock of one world."""
+
+    phase: float = 0.0
+    rate: float = 0.0
+    first: int = -1
+    counted: int = -1

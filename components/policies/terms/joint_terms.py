@@ -16,6 +16,7 @@ from mjrig.properties.scalar_kinds import Bool, Patterns
 class _JointTerm(ObservationTerm):
     """Base class of joint terms: a selection of joints in order."""
 
+    over_worlds: ClassVar[bool] = True
     #: Whether it reads what is measured: then joints that are only observed are among its own.
     measures: ClassVar[bool] = True
 
@@ -29,6 +30,10 @@ class _JointTerm(ObservationTerm):
             if name not in known:
                 raise missing(self, "joint of the policy", name, known)
         self._columns = np.array([view.joints.index(n) for n in names], dtype=np.intp)
+        self._own: Indices | slice = self._columns
+        first = int(self._columns[0])
+        if np.array_equal(self._columns, np.arange(first, first + len(names))):
+            self._own = slice(first, first + len(names))  # a view instead of a copy
         return len(names)
 
     def matching(self, patterns: tuple[str, ...], what: str) -> Indices:
@@ -58,9 +63,9 @@ class JointPositions(_JointTerm):
         return size
 
     def measure(self, out: FloatArray) -> None:
-        np.take(self._view.position, self._columns, out=out)
-        out -= self._default
-        out[self._zero] = 0.0
+        np.subtract(self._view.position[..., self._own], self._default, out=out)
+        if self._zero.size:
+            out[..., self._zero] = 0.0
 
 
 class JointVelocities(_JointTerm):
@@ -74,8 +79,9 @@ class JointVelocities(_JointTerm):
         return size
 
     def measure(self, out: FloatArray) -> None:
-        np.take(self._view.velocity, self._columns, out=out)
-        out[self._zero] = 0.0
+        out[...] = self._view.velocity[..., self._own]
+        if self._zero.size:
+            out[..., self._zero] = 0.0
 
 
 class JointTargetErrors(_JointTerm):
@@ -84,7 +90,8 @@ class JointTargetErrors(_JointTerm):
     measures: ClassVar[bool] = False
 
     def measure(self, out: FloatArray) -> None:
-        np.subtract(self._view.position[self._columns], self._view.target[self._columns], out=out)
+        position, target = self._view.position, self._view.target
+        np.subtract(position[..., self._own], target[..., self._own], out=out)
 
 
 class LastAction(_JointTerm):
@@ -93,4 +100,4 @@ class LastAction(_JointTerm):
     measures: ClassVar[bool] = False
 
     def measure(self, out: FloatArray) -> None:
-        out[:] = self._view.last[self._columns]
+        out[...] = self._view.last[..., self._own]

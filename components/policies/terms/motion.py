@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,24 +21,27 @@ class Motion:
     """One frame at a time: of a clip, or of a network's output.
 
     Attributes:
-        joint_pos, joint_vel: in the order of the policy's joints.
+        joint_pos, joint_vel: in the order of the policy's joints; (worlds, …) in a batch.
         anchor_position, anchor_quaternion: of the anchor body in the world, wxyz.
         anchor: its name.
     """
 
-    def __init__(self, joints: int, anchor: str, bodies: Sequence[str]) -> None:
+    def __init__(self, joints: int, anchor: str, bodies: Sequence[str], worlds: int = 0) -> None:
         self.anchor = anchor
         self._index = bodies.index(anchor) if anchor in bodies else 0
-        self.joint_pos, self.joint_vel = np.zeros(joints), np.zeros(joints)
-        self.anchor_position = np.zeros(3)
-        self.anchor_quaternion = np.array([1.0, 0.0, 0.0, 0.0])
+        lead = (worlds,) if worlds else ()
+        self.joint_pos, self.joint_vel = np.zeros((*lead, joints)), np.zeros((*lead, joints))
+        self.anchor_position = np.zeros((*lead, 3))
+        self.anchor_quaternion = np.zeros((*lead, 4))
+        self.anchor_quaternion[..., 0] = 1.0
 
-    def take(self, frame: Mapping[str, npt.NDArray[np.floating]]) -> None:
+    def take(self, frame: Mapping[str, npt.NDArray[np.floating]], world: int | None = None) -> None:
         """Set the current frame: `KEYS` → values; leading axes of size 1 are dropped."""
-        self.joint_pos[:] = frame["joint_pos"].reshape(-1)
-        self.joint_vel[:] = frame["joint_vel"].reshape(-1)
-        self.anchor_position[:] = frame["body_pos_w"].reshape(-1, 3)[self._index]
-        self.anchor_quaternion[:] = frame["body_quat_w"].reshape(-1, 4)[self._index]
+        own: Any = ... if world is None else world
+        self.joint_pos[own] = frame["joint_pos"].reshape(-1)
+        self.joint_vel[own] = frame["joint_vel"].reshape(-1)
+        self.anchor_position[own] = frame["body_pos_w"].reshape(-1, 3)[self._index]
+        self.anchor_quaternion[own] = frame["body_quat_w"].reshape(-1, 4)[self._index]
 
 
 class Clip:

@@ -6,6 +6,7 @@ import mujoco
 import numpy as np
 
 from mjrig.arrays import FloatArray
+from mjrig.components.policies.terms.base_terms import each
 from mjrig.components.policies.terms.term import ObservationTerm
 from mjrig.components.policies.terms.view import View
 from mjrig.properties.scalar_kinds import Float
@@ -14,51 +15,59 @@ from mjrig.properties.scalar_kinds import Float
 class MotionPhase(ObservationTerm):
     """Share of a motion's duration that has passed since the first tick, held at 1."""
 
+    over_worlds: ClassVar[bool] = True
+
     duration = Float(1.0, min=0.0, above=True, unit="s", doc="Duration of the motion.")
     start = Float(0.0, min=0.0, unit="s", doc="Time of the motion at the first tick.")
 
     def connect(self, view: View) -> int:
         self._view = view
-        self.restart()
+        self._first = np.full(view.count, -1)
         return 1
 
     def restart(self) -> None:
-        self._first = -1
+        self._first[list(self._view.ticking)] = -1
 
     def measure(self, out: FloatArray) -> None:
-        if self._first < 0:
-            self._first = self._view.steps
-        passed = (self._view.steps - self._first) * self._view.timestep
-        out[0] = min((self.start + passed) / self.duration, 1.0)
+        view, rows = self._view, list(self._view.ticking)
+        steps = np.broadcast_to(view.steps, view.count)
+        first = self._first[rows]
+        self._first[rows] = np.where(first < 0, steps[rows], first)
+        passed = (steps - self._first) * view.timestep
+        out.reshape(-1)[:] = np.minimum((self.start + passed) / self.duration, 1.0)
 
     def memory(self) -> Any:
-        return self._first
+        return self._first.copy()
 
     def restore(self, memory: Any) -> None:
-        self._first = memory
+        self._first[:] = memory
 
 
 class MotionJoints(ObservationTerm):
     """Joint positions, then joint velocities, of the motion [rad, rad/s]."""
+
+    over_worlds: ClassVar[bool] = True
 
     def connect(self, view: View) -> int:
         self._motion = view.motion_for(self.label)
         return 2 * len(view.joints)
 
     def measure(self, out: FloatArray) -> None:
-        half = out.size // 2
-        out[:half], out[half:] = self._motion.joint_pos, self._motion.joint_vel
+        half = out.shape[-1] // 2
+        out[..., :half], out[..., half:] = self._motion.joint_pos, self._motion.joint_vel
 
 
 class _AnchorTerm(ObservationTerm):
     """Base class of anchor terms: the robot's body and the motion's."""
 
     needs_position_stage: ClassVar[bool] = True  # a body's frame must belong to the current state
+    over_worlds: ClassVar[bool] = True
 
     def connect(self, view: View) -> int:
         self._motion = view.motion_for(self.label)
-        self._body = view.body_id(self._motion.anchor, self)
-        self._data = view.data
+        body = view.body_id(self._motion.anchor, self)
+        self._place = view.data.xpos[..., body, :]
+        self._quaternion = view.data.xquat[..., body, :]
         self._inverse = np.zeros(4)
         return self.size
 
@@ -69,9 +78,10 @@ class MotionAnchorPosition(_AnchorTerm):
     """Position of the motion's anchor body in the frame of the robot's anchor body [m]."""
 
     def measure(self, out: FloatArray) -> None:
-        mujoco.mju_negQuat(self._inverse, self._data.xquat[self._body])
-        offset = self._motion.anchor_position - self._data.xpos[self._body]
-        mujoco.mju_rotVecQuat(out, offset, self._inverse)
+        offsets = self._motion.anchor_position - self._place
+        for own, offset, quaternion in each(out, offsets, self._quaternion):
+            mujoco.mju_negQuat(self._inverse, quaternion)
+            mujoco.mju_rotVecQuat(own, offset, self._inverse)
 
 
 class MotionAnchorOrientation(_AnchorTerm):
@@ -81,7 +91,8 @@ class MotionAnchorOrientation(_AnchorTerm):
 
     def measure(self, out: FloatArray) -> None:
         relative, matrix = np.zeros(4), np.zeros(9)
-        mujoco.mju_negQuat(self._inverse, self._data.xquat[self._body])
-        mujoco.mju_mulQuat(relative, self._inverse, self._motion.anchor_quaternion)
-        mujoco.mju_quat2Mat(matrix, relative)
-        out[:] = matrix.reshape(3, 3)[:, :2].reshape(-1)
+        for own, mine, wanted in each(out, self._quaternion, self._motion.anchor_quaternion):
+            mujoco.mju_negQuat(self._inverse, mine)
+            mujoco.mju_mulQuat(relative, self._inverse, wanted)
+            mujoco.mju_quat2Mat(matrix, relative)
+            own[:] = matrix.reshape(3, 3)[:, :2].reshape(-1)

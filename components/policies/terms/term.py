@@ -1,7 +1,9 @@
 """ObservationTerm: one part of an observation."""
 
+from collections.abc import Callable, Sequence
 from enum import StrEnum
-from typing import Any, ClassVar
+from functools import partial
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -21,6 +23,15 @@ class Order(StrEnum):
 
     SCALE_FIRST = "scale_then_clip"
     CLIP_FIRST = "clip_then_scale"
+
+
+class Shaping(NamedTuple):
+    """What happens to the values of a term after sampling, one number per value."""
+
+    scale: FloatArray
+    low: FloatArray
+    high: FloatArray
+    clips_first: bool
 
 
 class ObservationTerm(Component):
@@ -66,6 +77,9 @@ class ObservationTerm(Component):
 
     #: Whether it reads what MuJoCo derives from the state: frames, lengths.
     needs_position_stage: ClassVar[bool] = False
+    #: Whether it measures the worlds of a batch at once, indexing from the end (`[..., i]`); else
+    #: a batch has a copy of it for each world, one after the other.
+    over_worlds: ClassVar[bool] = False
 
     def connect(self, view: View) -> int:
         """Resolve names in the model, keep `view`, and return how many values it has.
@@ -76,7 +90,7 @@ class ObservationTerm(Component):
         raise NotImplementedError
 
     def measure(self, out: FloatArray) -> None:
-        """Write the values of this tick, in SI units, before scale and clip."""
+        """Write the values of this tick, in SI units, before scale and clip: (…, values)."""
         raise NotImplementedError
 
     def image_size(self) -> tuple[int, int] | None:
@@ -109,10 +123,10 @@ class ObservationTerm(Component):
         """What must agree for `sampling_memory` to be restored."""
         return self.interval, self.delay, self._sampling is None
 
-    def restart_sampling(self, key: tuple[int, ...]) -> None:
-        """Start noise, bias and delay over, from the random stream of `key`."""
+    def restart_sampling(self, keys: Sequence[tuple[int, ...]]) -> None:
+        """Start noise, bias and delay over, from the random streams of the worlds' `keys`."""
         if self._sampling is not None:
-            self._sampling.reset(key)
+            self._sampling.reset(keys)
 
     def sampling_memory(self) -> Any:
         """What `restore_sampling` needs to continue bit-exactly, as a copy."""
@@ -123,29 +137,29 @@ class ObservationTerm(Component):
         if self._sampling is not None:
             self._sampling.restore(memory)
 
-    def _made_sampling(self, size: int) -> Sampling | None:
+    def _made_sampling(self, size: int, view: View) -> Sampling | None:
         """The sampling, or None where measurements are taken as they are."""
         noise = self._spread_over_values("noise", self.noise, size)
         bias = self._spread_over_values("bias", self.bias, size)
         if self.interval == 1 and self.delay == 0 and not noise.any() and not bias.any():
             return None
-        return Sampling(noise, self.noise_kind, bias, self.interval, self.delay, (0,))
+        return Sampling(view, noise, self.noise_kind, bias, self.interval, self.delay)
 
     # Scale and clip -----------------------------------------------------------------------------
 
-    def shape(self, size: int) -> None:
+    def shape(self, size: int, view: View) -> Shaping:
         """Spread scale, clip, noise and bias over the values.
 
         Raises:
             BindingError: a list of the wrong length.
         """
-        self._sampling = self._made_sampling(size)
-        self._scale = self._spread_over_values("scale", self.scale, size)
-        self._plain = not np.any(self._scale != 1.0)
-        self._low = self._high = None
+        self._sampling = self._made_sampling(size, view)
+        scale = self._spread_over_values("scale", self.scale, size)
+        low, high = np.full(size, -np.inf), np.full(size, np.inf)
         if self.clip is not None and not isinstance(self.clip, str):
-            self._low = self._spread_over_values("clip", self.clip[0], size)
-            self._high = self._spread_over_values("clip", self.clip[1], size)
+            low = self._spread_over_values("clip", self.clip[0], size)
+            high = self._spread_over_values("clip", self.clip[1], size)
+        return Shaping(scale, low, high, self.order is Order.CLIP_FIRST)
 
     def _spread_over_values(self, name: str, values: FloatArray, size: int) -> FloatArray:
         if values.ndim and values.size != size:
@@ -155,19 +169,10 @@ class ObservationTerm(Component):
             )
         return np.broadcast_to(values, (size,)).astype(np.float64)
 
-    def value(self, out: FloatArray) -> None:
-        """Write the scaled and clipped values of this tick."""
-        if self._sampling is None:
-            self.measure(out)
-        else:
-            self._sampling.take(self.measure, out)
-        first = self.order is Order.CLIP_FIRST
-        if self._low is not None and first:
-            np.clip(out, self._low, self._high, out=out)
-        if not self._plain:
-            np.multiply(out, self._scale, out=out)
-        if self._low is not None and not first:
-            np.clip(out, self._low, self._high, out=out)
+    def sampled(self, measure: Callable[[FloatArray], None]) -> Callable[[FloatArray], None]:
+        """A measurement with noise, bias, interval and delay; itself where there are none."""
+        sampling = self._sampling
+        return measure if sampling is None else partial(sampling.take, measure)
 
 
 def missing(term: ObservationTerm, what: str, name: str, names: Any) -> BindingError:

@@ -1,6 +1,9 @@
 """View: the robot's state as observation terms read it in one tick."""
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from types import EllipsisType
 from typing import Any
 
 import mujoco
@@ -22,9 +25,13 @@ Indices = npt.NDArray[np.intp]
 class View:
     """The robot as a policy sees it; arrays are rewritten in place before every tick.
 
+    In a batch there are many worlds, which are the first axis of every array here and in `data`:
+    `position` is (worlds, joints), `data.qpos` (worlds, nq). A term that indexes from the end,
+    `[..., i]`, reads one world and many alike.
+
     Attributes:
         robot: the actor.
-        model, data: MuJoCo's.
+        model, data: MuJoCo's; in a batch `data` is the `mujoco.batch.Batch`.
         joints: names, in the policy's order, then those only observed; the order of `default`,
             `position` and `velocity`.
         moved: how many of them the policy moves: the first ones; the size of `target` and `last`.
@@ -33,10 +40,13 @@ class View:
         command: the current command, unscaled.
         rounded: whether measurements are rounded to float32.
         motion: the reference of a motion-tracking policy.
-        steps: physics steps since the policy began.
+        steps: physics steps since the policy began; in a batch one number per world.
+        worlds: how many; 0: one, without an axis of its own.
         position, velocity: of the joints [rad, rad/s or m, m/s], rounded as in the file.
         target: current targets of the joints.
         last: the action before this tick, in the form the file selects.
+        due: which worlds tick (or are reset): an index of the first axis; `...`: all.
+        ticking: the same as numbers, for memory that is kept per world in a list.
     """
 
     robot: Articulation
@@ -49,18 +59,62 @@ class View:
     rounded: bool = False
     motion: Motion | None = None
     moved: int = -1
-    steps: int = 0
+    steps: Any = 0
+    worlds: int = 0
 
     def __post_init__(self) -> None:
         size = len(self.joints)
         self.moved = size if self.moved < 0 else self.moved
-        self.position, self.velocity = np.zeros(size), np.zeros(size)
-        self.target = np.zeros(self.moved)
-        self.last: Float32 = np.zeros(self.moved, dtype=np.float32)
+        self.position, self.velocity = self.zeros(size), self.zeros(size)
+        self.target = self.zeros(self.moved)
+        self.last: Float32 = self.zeros(self.moved).astype(np.float32)
+        self.due: Indices | EllipsisType = ...
+        self.ticking: Sequence[int] = range(self.count)
+
+    @property
+    def count(self) -> int:
+        """How many worlds there are."""
+        return self.worlds or 1
+
+    def zeros(self, *shape: int) -> FloatArray:
+        """Zeros of that shape, for every world."""
+        return np.zeros((self.worlds, *shape) if self.worlds else shape)
+
+    def column(self, values: Any) -> Any:
+        """One number per world, to go with arrays of several values per world."""
+        return values[:, None] if self.worlds else values
+
+    def keep(self, into: npt.NDArray[Any], values: Any) -> None:
+        """Write the values of the worlds that tick."""
+        if self.due is ...:
+            into[...] = values
+        else:
+            into[self.due] = values[self.due]
+
+    @contextmanager
+    def only(self, worlds: Sequence[int]) -> Iterator[None]:
+        """Meanwhile only these worlds tick."""
+        before = self.due, self.ticking
+        self.ticking = worlds
+        self.due = ... if len(worlds) == self.count else np.array(worlds, dtype=np.intp)
+        try:
+            yield
+        finally:
+            self.due, self.ticking = before
 
     def seen(self, values: FloatArray) -> FloatArray:
         """A measurement as the policy sees it: rounded to float32 if the file requires it."""
         return values.astype(np.float32).astype(np.float64) if self.rounded else values
+
+    def sensor(self, name: str) -> FloatArray:
+        """A view of the values of a sensor of the actor, by local name; it must exist."""
+        if not self.worlds:
+            return self.robot.sensors[name]
+        full = self.robot.model_map.prefix + name
+        sensor = int(mujoco.mj_name2id(self.model, mujoco.mjtObj.mjOBJ_SENSOR, full))
+        first, size = int(self.model.sensor_adr[sensor]), int(self.model.sensor_dim[sensor])
+        values: FloatArray = self.data.sensordata[:, first : first + size]
+        return values
 
     # Names in the model -------------------------------------------------------------------------
 

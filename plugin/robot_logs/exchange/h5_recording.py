@@ -7,6 +7,7 @@ from typing import Any
 
 from mjrig.errors import RecordingError
 from mjrig.files.replacing import replacing_file
+from mjrig.large_arrays import blocks
 from mjrig.recording.integrity.h5_columns import h5py_package, reason
 from mjrig.recording.recording import Recording
 from mjrig.recording.tables import arrays_of, meta_of, recording_of
@@ -14,6 +15,8 @@ from mjrig.recording.tables import arrays_of, meta_of, recording_of
 #: The attribute that identifies the format; mjrig's recorder writes another layout.
 META = "mjrig_recording"
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
+#: Arrays of so many numbers are not packed; larger ones in pieces of so many rows.
+SMALL, ROWS = 64, 8192
 
 
 def write_h5(recording: Recording, path: Path) -> None:
@@ -31,10 +34,21 @@ def write_h5(recording: Recording, path: Path) -> None:
         with replacing_file(path) as target, h5py.File(target, "w") as file:
             file.attrs[META] = json.dumps(meta, ensure_ascii=False)
             for name, values in arrays.items():
-                packed = {"compression": "gzip", "fletcher32": True} if values.size > 64 else {}
-                file.create_dataset(_dataset(name), data=values, **packed)
+                _write_array(file, _dataset(name), values)
     except OSError as error:
         raise RecordingError(f"{path}: cannot be written: {error.strerror or error}") from error
+
+
+def _write_array(file: Any, name: str, values: Any) -> None:
+    """One array, some thousand rows at a time; only arrays with rows are packed."""
+    if values.size <= SMALL:
+        file.create_dataset(name, data=values)
+        return
+    chunk = (min(len(values), ROWS), *values.shape[1:])
+    packed = {"compression": "gzip", "fletcher32": True, "chunks": chunk}
+    dataset = file.create_dataset(name, values.shape, values.dtype, **packed)
+    for rows in blocks(len(values), chunk[0]):
+        dataset[rows] = values[rows]
 
 
 def read_h5(path: Path, hints: Mapping[str, object]) -> Recording | None:

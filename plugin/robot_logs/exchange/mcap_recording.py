@@ -14,6 +14,7 @@ import numpy as np
 
 from mjrig.errors import RecordingError
 from mjrig.files.replacing import replacing
+from mjrig.large_arrays import let_go
 from mjrig.recording.recording import ActorRecording, Recording
 from mjrig.recording.tables import arrays_of, meta_of, recording_of
 from mjrig.robot_logs.containers.mcap_file import MAGIC, package
@@ -29,6 +30,8 @@ from mjrig.robot_logs.messages.known import definition_text
 #: Name of the metadata record, and what topics of arrays begin with.
 META, PREFIX = "mjrig_recording", "/mjrig/"
 _JOINT_STATE = "sensor_msgs/msg/JointState"
+#: Rows that are worked on at once, and messages after which memory is given back.
+ROWS, LET_GO = 4096, 1 << 18
 
 
 def write_mcap(recording: Recording, path: Path) -> None:
@@ -39,8 +42,8 @@ def write_mcap(recording: Recording, path: Path) -> None:
         MissingExtraError: mcap is not installed.
     """
     writing = package("mcap.writer", "an MCAP file")
-    arrays = {name: _plain(values) for name, values in arrays_of(recording).items()}
-    about = {n: [a.dtype.str[1:], list(a.shape)] for n, a in arrays.items()}
+    arrays = arrays_of(recording)
+    about = {n: [_letter(a), list(a.shape)] for n, a in arrays.items()}
     meta = {**meta_of(recording), "arrays": about}
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -54,11 +57,10 @@ def write_mcap(recording: Recording, path: Path) -> None:
         raise RecordingError(f"{path}: cannot be written: {error.strerror or error}") from error
 
 
-def _plain(values: Any) -> Any:
-    """Little-endian numbers of a kind that messages have."""
+def _letter(values: Any) -> str:
+    """The kind of numbers that messages have."""
     kind = values.dtype.kind
-    letter = "i8" if kind in "iub" else "f4" if values.dtype == np.float32 else "f8"
-    return np.ascontiguousarray(values, dtype=f"<{letter}")
+    return "i8" if kind in "iub" else "f4" if values.dtype == np.float32 else "f8"
 
 
 def _write(writer: Any, recording: Recording, arrays: Mapping[str, Any]) -> None:
@@ -66,18 +68,19 @@ def _write(writer: Any, recording: Recording, arrays: Mapping[str, Any]) -> None
     schemas: dict[str, int] = {}
     streams: list[Iterator[tuple[int, int, bytes]]] = []
     for name, values in arrays.items():
-        letter = values.dtype.str[1:]
+        letter = _letter(values)
         kind = ARRAYS[letter][0]
         channel = _channel(writer, schemas, f"{PREFIX}{name}", kind, array_definition(letter))
-        times = _times(recording, name, arrays)
-        streams.append(_rows(channel, times, values))
+        streams.append(_rows(channel, _steps_of(recording, name, arrays), values, recording))
     for actor in recording.actors.values():
         for topic, messages in _viewed(recording, actor):
             text = definition_text("sensor_msgs/JointState") + _HEADER_TEXT
             channel = _channel(writer, schemas, topic, _JOINT_STATE, text)
             streams.append(_on(channel, messages))
     sequence: dict[int, int] = {}
-    for time, channel, data in _merged(streams):
+    for number, (time, channel, data) in enumerate(_merged(streams)):
+        if number % LET_GO == 0:
+            let_go()
         sequence[channel] = sequence.get(channel, -1) + 1
         writer.add_message(
             channel_id=channel,
@@ -109,14 +112,28 @@ def _merged(streams: list[Iterator[tuple[int, int, bytes]]]) -> Iterator[tuple[i
     return merge(*streams, key=lambda entry: entry[0])
 
 
-def _rows(channel: int, times: Any, values: Any) -> Iterator[tuple[int, int, bytes]]:
-    rows = values.reshape(len(values), -1) if values.ndim else values.reshape(1, 1)
-    for time, row in zip(times, rows, strict=True):
-        yield int(time), channel, array_message(row)
+def _rows(
+    channel: int, steps: Any, values: Any, recording: Recording
+) -> Iterator[tuple[int, int, bytes]]:
+    """The rows of an array, each at the time of its step; times never fall."""
+    latest, letter = np.int64(-(2**63)), _letter(values)
+    table = values if values.ndim else values.reshape(1, 1)
+    for rows in _some(len(table)):
+        own = np.ascontiguousarray(table[rows], dtype=f"<{letter}")
+        times = np.round(steps[rows] * recording.timestep * 1e9).astype(np.int64)
+        times = np.maximum.accumulate(np.maximum(times, latest))
+        latest = times[-1]
+        for time, row in zip(times.tolist(), own.reshape(len(own), -1), strict=True):
+            yield time, channel, array_message(row)
 
 
-def _times(recording: Recording, name: str, arrays: Mapping[str, Any]) -> Any:
-    """Nanoseconds of an array's rows, ascending: by the steps that they belong to."""
+def _some(count: int) -> Iterator[slice]:
+    """Rows, some thousand at a time: as numbers of Python they take ten times the memory."""
+    return (slice(k, min(k + ROWS, count)) for k in range(0, count, ROWS))
+
+
+def _steps_of(recording: Recording, name: str, arrays: Mapping[str, Any]) -> Any:
+    """The steps that an array's rows belong to."""
     rows = len(arrays[name]) if arrays[name].ndim else 1
     actor, _, part = name.partition("/")
     own = {"setpoint": "setpoint/step", "policy": "policy/step", "effort": "effort/step"}
@@ -127,7 +144,7 @@ def _times(recording: Recording, name: str, arrays: Mapping[str, Any]) -> Any:
     steps = arrays.get(step)
     if steps is None or len(steps) != rows:
         steps = np.arange(rows)
-    return np.maximum.accumulate(np.round(steps * recording.timestep * 1e9).astype(np.int64))
+    return steps
 
 
 def _viewed(recording: Recording, actor: ActorRecording) -> Iterator[tuple[str, Any]]:
@@ -150,14 +167,18 @@ def _states(
     none = np.zeros(0)
     efforts = actor.efforts
     is_full = efforts is not None and min(places, default=-1) >= 0
-    rows = {} if efforts is None else {int(s): r for r, s in enumerate(efforts.step)}
-    for k, step in enumerate(actor.step.tolist()):
-        time = round(step * recording.timestep * 1e9)
-        speed = none if actor.qvel is None else actor.qvel[k, v]
-        effort = none
-        if is_full and efforts is not None and step in rows:
-            effort = efforts.effort[rows[step]][places]
-        yield time, writer.message(time, (actor.qpos[k, q], speed, effort))
+    known = efforts.step if is_full and efforts is not None else np.zeros(0, np.int64)
+    for rows in _some(len(actor.step)):
+        steps, qpos = actor.step[rows], actor.qpos[rows][:, q]
+        qvel = None if actor.qvel is None else actor.qvel[rows][:, v]
+        at = np.searchsorted(known, steps)
+        for k, step in enumerate(steps.tolist()):
+            time = round(step * recording.timestep * 1e9)
+            effort, row = none, int(at[k])
+            if efforts is not None and row < len(known) and known[row] == step:
+                effort = efforts.effort[row][places]
+            speed = none if qvel is None else qvel[k]
+            yield time, writer.message(time, (qpos[k], speed, effort))
 
 
 def _setpoints(recording: Recording, actor: ActorRecording) -> Iterator[tuple[int, bytes]]:
@@ -167,16 +188,12 @@ def _setpoints(recording: Recording, actor: ActorRecording) -> Iterator[tuple[in
         joint or actuator for joint, actuator in zip(actor.driven, actor.actuators, strict=True)
     ]
     writer = JointStateWriter(names)
-    rows = zip(
-        commands.step.tolist(),
-        commands.position,
-        commands.velocity,
-        commands.feedforward,
-        strict=True,
-    )
-    for step, *parts in rows:
-        time = round(step * recording.timestep * 1e9)
-        yield time, writer.message(time, parts)
+    tables = commands.position, commands.velocity, commands.feedforward
+    for rows in _some(len(commands.step)):
+        own = [np.ascontiguousarray(table[rows]) for table in tables]
+        for step, *parts in zip(commands.step[rows].tolist(), *own, strict=True):
+            time = round(step * recording.timestep * 1e9)
+            yield time, writer.message(time, parts)
 
 
 # Reading ----------------------------------------------------------------------------------------

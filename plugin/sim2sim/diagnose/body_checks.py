@@ -18,8 +18,9 @@ from mjrig.sim2sim.play.plant_edit import JOINT_FIELDS, CannotEdit, PlantEdit
 
 #: A parameter is named if it removes this share of what short predictions miss.
 NAMED = 0.3
-#: Short predictions that miss by more than this are not those of the same robot with another
-#: mass or friction: setpoints, orders or units are wrong [rad/s or m/s].
+#: Short predictions that miss by more than this are rarely those of the same robot with another
+#: mass or friction: setpoints, orders or units are wrong, unless one parameter explains all of it
+#: [rad/s or m/s].
 GROSS = 1.5
 #: What explains less than this may be anything: it is a suspicion.
 SUSPICION, SUSPECTED = 0.99, 0.6
@@ -78,14 +79,18 @@ class BodyChecks:
     def run(self) -> list[tuple[ReplayFinding, Repair]]:
         """Findings and how to repair them in this world, the one that explains most first."""
         before = self._segments.miss()
-        if not EXACT < size(before) < GROSS:
+        if size(before) <= EXACT:
             return []
+        gross = size(before) > GROSS
         found: list[tuple[ReplayFinding, Repair]] = []
         for parameter in self._parameters():
             found += self._fitted(parameter, before)
             if found and (found[-1][0].share or 0.0) > CERTAIN:
+                found = found[-1:] if gross else found
                 break
         else:
+            if gross:
+                return []
             for parameter in self._promising(before):
                 found += self._fitted(parameter, before)
         return sorted(found, key=lambda pair: -(pair[0].share or 0.0))
@@ -97,10 +102,11 @@ class BodyChecks:
         edit = PlantEdit(self._world, self._pair.robot)
         change = partial(parameter.change, edit)
         try:
-            hopeless = not parameter.scans_always and (
-                self._segments.promise(change, edit.undo, parameter.step, before) < HOPELESS
-            )
-            if hopeless:
+            # With contacts a slope depends on its side: what one side hides, the other shows.
+            if not parameter.scans_always and not any(
+                self._segments.promise(change, edit.undo, way * parameter.step, before) > HOPELESS
+                for way in (1.0, -1.0)
+            ):
                 return []
             fit = self._segments.fit(
                 change, edit.undo, parameter.step, before, low=parameter.low, scan=parameter.scan

@@ -24,7 +24,8 @@ LONGEST, SPAN = 0.06, 12
 EXACT = 1e-5
 #: Steps of Newton's method towards the best value of a parameter.
 ROUNDS = 4
-#: Solvers with fewer iterations depend on where they start: a prediction begins one earlier.
+#: Solvers with fewer iterations depend on where they start: a prediction begins one earlier, and
+#: only those are used that depend on it least.
 FEW = 10
 
 
@@ -50,7 +51,11 @@ class Segments:
         with TargetsPlayer(recording, world, robot=robot, resample=True) as player:
             self._pair, self._ratio = player.matches[0], player.ratio
             self._single = len(player.matches) == 1
+        # Solvers with few iterations depend on where they start, and a recording does not say that.
+        self._few = world.model.opt.iterations < FEW
         self._rows = self._choose()
+        if self._few and self.usable:
+            self._rows = self._settled()
 
     @property
     def usable(self) -> bool:
@@ -75,13 +80,25 @@ class Segments:
         rows = np.arange(len(steps))
         ends = np.searchsorted(steps, steps + span, side="right") - 1
         good = np.flatnonzero((ends > rows) & (ends < last) & (span <= longest))
-        count = int(np.clip(STEPS // max(span, 1), LEAST, MOST))
+        count = int(np.clip(STEPS // max(span, 1), LEAST, MOST)) * (2 if self._few else 1)
         chosen = good[np.unique(np.linspace(0, max(len(good) - 1, 0), count).astype(np.intp))] \
             if len(good) else good  # fmt: skip
         return np.stack([rows[chosen], ends[chosen]], axis=1)
 
-    def miss(self, recording: Recording | None = None) -> FloatArray:
-        """Velocity here minus recorded at the end of every prediction, as the world is now."""
+    def _settled(self) -> Indices:
+        """The half of the predictions that depends least on where the solver starts."""
+        apart = np.abs(self.miss() - self.miss(warm=False)).max(axis=1)
+        chosen = np.sort(np.argsort(apart, kind="stable")[: (len(apart) + 1) // 2])
+        found: Indices = self._rows[chosen]
+        return found
+
+    def miss(self, recording: Recording | None = None, *, warm: bool = True) -> FloatArray:
+        """Velocity here minus recorded at the end of every prediction, as the world is now.
+
+        Args:
+            recording: with other setpoints; None: the recording itself.
+            warm: where it matters, run the sample before each prediction for the solver's start.
+        """
         recorded, data = self._pair.recorded, self._world.data
         assert recorded.qvel is not None
         found = []
@@ -91,7 +108,7 @@ class Segments:
             player.start()
             for start, end in self._rows.tolist():
                 data.qacc_warmstart[:] = 0.0
-                if self._world.model.opt.iterations < FEW and start > 0:
+                if self._few and warm and start > 0:
                     self._run(player, start - 1, start)
                 self._run(player, start, end)
                 found.append(

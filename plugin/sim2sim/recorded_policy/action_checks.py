@@ -17,6 +17,7 @@ from mjrig.sim2sim.recorded_policy.action_filter import (
     action_line,
     recorded_filter,
 )
+from mjrig.sim2sim.recorded_policy.late_setpoints import late_setpoints
 from mjrig.sim2sim.recorded_policy.policy_case import PolicyCase
 from mjrig.sim2sim.recorded_policy.recomputed import real_ticks
 from mjrig.sim2sim.recorded_policy.term_checks import default_finding
@@ -62,6 +63,10 @@ class ActionChecks:
                 yield order
                 return
         if not straight:
+            late = late_setpoints(case.policy.tick_steps, len(joints), self._lines)
+            if late is not None:
+                yield late
+                return
             mode = list(self._other_mode(joints))
             if mode:
                 yield from mode
@@ -310,14 +315,20 @@ class ActionChecks:
         ticks = self._case.ticks
         return ticks.action[real_ticks(ticks)].astype(np.float64)
 
-    def _moved(self, joint: str, mode: str = "") -> FloatArray:
+    def _lines(self, steps: int) -> int:
+        """How many joints' targets follow their actions, so many steps after each tick."""
+        rows = [(j, self._actions[:, self._case.joints.index(j)]) for j in self._case.policy.joints]
+        bound = _bound(self._said.get("clip"))
+        return sum(action_line(a, self._moved(j, steps=steps), bound) is not None for j, a in rows)
+
+    def _moved(self, joint: str, mode: str = "", steps: int = 0) -> FloatArray:
         """What an action of a joint turned into at each tick: its target, or the change of it."""
         case = self._case
-        steps = case.ticks.step[real_ticks(case.ticks)]
+        at = case.ticks.step[real_ticks(case.ticks)] + steps
         row = "velocity" if joint in self._velocities else "position"
-        target = case.targets_at([joint], steps, row)[:, 0]
+        target = case.targets_at([joint], at, row)[:, 0]
         if (mode or self._said.get("mode")) == "delta":
-            target = target - case.targets_at([joint], steps - 1, row)[:, 0]
+            target = target - case.targets_at([joint], at - 1, row)[:, 0]
         return target
 
     # Filters ------------------------------------------------------------------------------------

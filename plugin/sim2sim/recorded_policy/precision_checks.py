@@ -107,18 +107,19 @@ def _targets(case: PolicyCase) -> Pair | None:
     targets = case.targets_at(joints, case.ticks.step[rows], "position")
     outputs = case.ticks.action[rows][:, [case.joints.index(j) for j in joints]]
     clip = action.get("clip")
-    if clip is not None:
-        bound = float(np.min(np.abs(np.asarray(clip, dtype=np.float64))))
-        if float(np.abs(outputs).max()) >= bound:
-            return None
+    # Whether actions were recorded before or after the clip: inside of it they are the same.
+    bound = np.inf if clip is None else np.min(np.abs(np.asarray(clip, dtype=np.float64)))
+    free = np.abs(outputs) < bound
+    if not free.any():
+        return None
 
     def made(dtype: npt.DTypeLike) -> FloatArray:
         found: FloatArray = (
             outputs.astype(dtype) * scale.astype(dtype) + pose.astype(dtype)
         ).astype(np.float64)
-        return found
+        return found[free]
 
-    return targets, {FLOAT32: [made(np.float32)], FLOAT64: [made(np.float64)]}
+    return targets[free], {FLOAT32: [made(np.float32)], FLOAT64: [made(np.float64)]}
 
 
 def _rounded(values: FloatArray) -> FloatArray:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mjrig.arrays import FloatArray
-from mjrig.names import listed
+from mjrig.names import how_many, listed
 from mjrig.sim2sim.compare.authored import joint_slots, values_edit
 from mjrig.sim2sim.compare.finding import RepairEdit, ReplayFinding
 from mjrig.sim2sim.compare.matching import Indices, match
@@ -232,17 +232,26 @@ class TermChecks:
             edit = RepairEdit("policy", f"{term.path}.scale", (scale * fit.values).tolist())
             return [ReplayFinding("sign", f"{term.name}: {where}", "as recorded", "negated",
                                   evidence, fit.share, (edit,))]  # fmt: skip
-        what = {"latency": "observation latency", "clip": "observation clip",
-                "offset": "observation offset"}[fit.kind]  # fmt: skip
+        if fit.kind == "latency":
+            return [self._latency(term, fit, evidence)]
+        what = {"clip": "observation clip", "offset": "observation offset"}[fit.kind]
         value = _rounded(fit.values)
-        recorded = f"{value:g} ticks old" if fit.kind == "latency" and isinstance(value, float) \
-            else value  # fmt: skip
         clip = (RepairEdit("policy", f"{term.path}.clip", value),) if fit.kind == "clip" else ()
-        here = "present" if fit.kind == "latency" else "none"
         # The mean of anything is an offset: without an exact fit it proves nothing.
         weak = fit.kind == "offset" and fit.after > EXACT
         share = min(fit.share, SUSPECTED) if weak else fit.share
-        return [ReplayFinding(what, term.name, recorded, here, evidence, share, clip)]
+        return [ReplayFinding(what, term.name, value, "none", evidence, share, clip)]
+
+    def _latency(self, term: LayoutTerm, fit: TermFit, evidence: str) -> ReplayFinding:
+        """Values that are older in the recording than here, or younger."""
+        here = int(term.said.get("delay") or 0)
+        there = here + round(float(fit.values[0]))
+        ages = ["present" if n == 0 else f"{how_many(n, 'tick')} old" for n in (there, here)]
+        if there < 0:  # the file does not say it: a sensor or another program holds values back
+            ages = [f"{how_many(-there, 'tick')} younger", "as it is"]
+        fix = (RepairEdit("policy", f"{term.path}.delay", there),) if there >= 0 else ()
+        what = "observation latency"
+        return ReplayFinding(what, term.name, *ages, evidence, fit.share, fix)
 
     def _scale(self, term: LayoutTerm, fit: TermFit, evidence: str) -> ReplayFinding:
         """Other factors, of the values that show them; the others keep theirs."""

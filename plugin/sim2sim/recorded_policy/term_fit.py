@@ -15,7 +15,7 @@ SAME = 2e-3
 BETTER = 0.5
 #: … and is exact below this relative error: then the simplest exact one is taken.
 EXACT = 1e-2
-#: Latencies that are tried [ticks].
+#: Latencies that are tried, in the recording and here [ticks].
 LAGS = (1, 2, 3)
 #: A value that moves less than this says nothing about its scale.
 STILL = 1e-6
@@ -95,6 +95,8 @@ def _fits(recorded: FloatArray, here: FloatArray, before: float) -> Iterator[Ter
     for lag in LAGS:
         if len(here) > 4 * lag:
             yield fit("latency", np.array([float(lag)]), here[:-lag], lag)
+            early = error(recorded[:-lag], here[lag:])
+            yield TermFit("latency", np.array([-float(lag)]), before, early)
     low, high = recorded.min(axis=0), recorded.max(axis=0)
     bound = float(np.max(np.abs(recorded)))
     if (np.abs(here) > bound).any() or (here < low).any() or (here > high).any():

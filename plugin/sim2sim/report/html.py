@@ -43,7 +43,9 @@ def _finding(finding: ReplayFinding, origin: str) -> str:
         text += f"<pre>{escape(json.dumps(finding.recorded))}</pre>"
     for edit in finding.fix:
         value = json.dumps(plain(edit.value), ensure_ascii=False)
-        text += f"<pre>{escape(edit.file)}: {escape(edit.path)} = {escape(value)}</pre>"
+        changed = f"  # {edit.changed}" if edit.changed else ""
+        line = f"{edit.file}: {edit.path}{changed}\n{value}"
+        text += f"<pre>{escape(line)}</pre>"
     return f"{text}</li>"
 
 
@@ -97,7 +99,7 @@ def _trials(replay: Replay) -> Iterator[str]:
         )
         for t in replay.trials
     ]
-    head = ("trial", "", "duration [s]", "least upright", "tracking error", "saturated")
+    head = ("trial", "result", "duration [s]", "least upright", "tracking error", "saturated")
     yield from html_table(head, rows)
 
 
@@ -113,6 +115,6 @@ def _joints(replay: Replay) -> Iterator[str]:
             share = joint.get(key)
             cells.append(NONE if share is None else f"{share:.1%}")
         rows.append((name, *cells))
-    head = ("joint", "rmse position", "rmse velocity", "rmse effort", "largest error",
-            "saturated here", "recorded")  # fmt: skip
+    head = ("joint", "rmse position [rad, m]", "velocity [rad/s, m/s]", "effort [N·m, N]",
+            "largest position error", "saturated here", "recorded")  # fmt: skip
     yield from html_table(head, rows)

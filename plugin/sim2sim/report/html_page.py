@@ -18,7 +18,8 @@ h1 { font-size: 1.5rem; margin-bottom: 0; } h2 { font-size: 1.1rem; margin-top: 
 .dim { color: var(--dim); }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
 th, td { text-align: right; padding: .2rem .6rem; border-bottom: 1px solid var(--rule); }
-th:first-child, td:first-child { text-align: left; }
+th:first-child, td:first-child, .facts td { text-align: left; }
+.facts { width: auto; } .facts td:first-child { color: var(--dim); padding-right: 2rem; }
 .scroll { overflow-x: auto; }
 .plots { display: grid; grid-template-columns: repeat(auto-fill, minmax(24rem, 1fr)); gap: 1rem; }
 svg { width: 100%; font-size: 11px; } svg text { fill: var(--dim); }
@@ -47,8 +48,12 @@ def html_page(title: str, body: Iterable[str]) -> str:
 def html_table(
     head: Sequence[str], rows: Sequence[Sequence[str]], tones: Sequence[str] = ()
 ) -> Iterator[str]:
-    """A table; `tones` are classes of its rows: `good`, `bad`, `dim` or nothing."""
-    yield '<div class="scroll"><table>'
+    """A table; `tones` are classes of its rows: `good`, `bad`, `dim` or nothing.
+
+    Without a head its rows are facts: a name and what it is.
+    """
+    kind = "" if head else ' class="facts"'
+    yield f'<div class="scroll"><table{kind}>'
     if head:
         yield "<tr>" + "".join(f"<th>{escape(h)}</th>" for h in head) + "</tr>"
     for i, row in enumerate(rows):

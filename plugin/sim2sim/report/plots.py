@@ -82,7 +82,7 @@ def _base(base: BaseCurves, replay: Replay) -> Iterator[str]:
     """The path over ground, and forward speed and turning rate against the command."""
     poses = (("recorded", "rec", base.recorded), ("here", "here", base.here))
     path: Lines = [(f"path {n}", style, p[:, 0], p[:, 1]) for n, style, p in poses]
-    yield plot("path over ground: y over x", "m", path, across="m")
+    yield plot("path over ground: y over x", "m", path, across="m", equal=True)
     speeds = [(n, style, _speeds(base.time, p)) for n, style, p in poses]
     for k, (title, unit) in enumerate((("forward speed", "m/s"), ("turning rate", "rad/s"))):
         lines: Lines = [(f"{title} {n}", style, t, v[k]) for n, style, (t, v) in speeds if len(t)]

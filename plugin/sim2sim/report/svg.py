@@ -24,6 +24,7 @@ def plot(
     log: bool = False,
     span: tuple[float, float] | None = None,
     across: str = "s",
+    equal: bool = False,
 ) -> str:
     """One figure: lines of (label, CSS class, x, y).
 
@@ -34,6 +35,7 @@ def plot(
         log: decades upwards.
         span: part of x that is shown; None: from 0, or all of it if x is not time.
         across: unit of x.
+        equal: one scale for both axes, as on a map.
     """
     drawn = [(label, style, *_part(x, y, span)) for label, style, x, y in lines]
     values = [y[np.isfinite(y)] for _, _, _, y in drawn]
@@ -46,6 +48,9 @@ def plot(
     low, high = _extent(flat, log)
     first = 0.0 if span is None and across == "s" else float(times.min())
     ends = first, max(float(times.max()), first + 1e-9)
+    if equal:
+        low, high, *around = _mapped(low, high, *ends)
+        ends = around[0], around[1]
     parts = _axes(low, high, ends, log, across)
     for label, style, x, y in drawn:
         points = _points(x, y, low, high, ends, log)
@@ -83,6 +88,15 @@ def _extent(values: FloatArray, log: bool) -> tuple[float, float]:
         return float(low), float(max(high, low + 1))
     room = 0.05 * (high - low) or max(abs(high), 1.0) * 0.05
     return low - room, high + room
+
+
+def _mapped(low: float, high: float, left: float, right: float) -> tuple[float, ...]:
+    """Both ranges, the one that is too short for one scale widened on both sides."""
+    wide, tall = WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM
+    scale = max((right - left) / wide, (high - low) / tall)
+    x, y = (left + right) / 2, (low + high) / 2
+    across, up = scale * wide / 2, scale * tall / 2
+    return y - up, y + up, x - across, x + across
 
 
 def _points(

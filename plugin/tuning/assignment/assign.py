@@ -5,7 +5,7 @@ every joint is held by its own law. k and d are the joint's own spring and dampi
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -28,6 +28,8 @@ from mjrig.tuning.responses.modes import Mode
 
 #: A second mode of more than this share of the first one in a step response is noted.
 ALSO = 0.5
+#: Said of a joint that moves by itself.
+UNHELD = "which no controller holds"
 
 
 class Inertia(StrEnum):
@@ -268,14 +270,31 @@ def _with_modes(scene: Scene, found: Sequence[Assignment]) -> list[Assignment]:
     put_gains(chosen, lambda i, share: (found[i].kp, found[i].kv))
     suspend(world)
     linear = LinearResponse.of(world)
-    return [_with_mode(a, linear.modes(a.row.actor, a.row.actuator)) for a in found]
+    held = {(c.robot.name, c.binding.joint) for c in places.values()}
+    made = []
+    for a in found:
+        modes = linear.modes(a.row.actor, a.row.actuator)
+        whose = [_whose(world, mode, a, held) for mode in modes]
+        made.append(_with_mode(a, modes, whose))
+    return made
 
 
-def _with_mode(found: Assignment, modes: Sequence[Mode]) -> Assignment:
+def _whose(world: World, mode: Mode, found: Assignment, held: Container[tuple[str, str]]) -> str:
+    """The joint that moves most in a mode, and whether it is controlled; empty: the row's own."""
+    full = str(world.model.joint(world.model.dof_jntid[mode.dof]).name)
+    actor, _, joint = full.rpartition("/")
+    if (actor, joint) == (found.row.actor, found.row.joint):
+        return ""
+    return f" of {joint}" + (f", {UNHELD}" if (actor, joint) not in held else "")
+
+
+def _with_mode(found: Assignment, modes: Sequence[Mode], whose: Sequence[str]) -> Assignment:
     """With its modes, and a note of the second if it is about as large as the first."""
     notes = found.notes
+    if modes and UNHELD in whose[0]:
+        notes += (f"Hz and ζ are those{whose[0]}",)
     if len(modes) > 1 and modes[1].size > ALSO * modes[0].size:
-        notes += (f"also {modes[1].frequency:.3g} Hz, ζ {modes[1].damping:.3g}",)
+        notes += (f"also {modes[1].frequency:.3g} Hz, ζ {modes[1].damping:.3g}{whose[1]}",)
     return replace(found, modes=tuple(modes), notes=notes)
 
 

@@ -128,6 +128,12 @@ class Problem:
         self.stage, self.unknowns, self.apart = stage, tuple(unknowns), apart
         self._simulator = simulator
         half = len(stage.tangent)
+        # A law with a state of its own may be of several joints.
+        self._trees = 0 * stage.tangent.trees if stage.drives.remembers else stage.tangent.trees
+        #: The number of each degree of freedom in its tree.
+        self._ranks = np.array(
+            [int((self._trees[:k] == t).sum()) for k, t in enumerate(self._trees)]
+        )
         #: Columns that were measured, of each window.
         self.measured = [
             np.arange(2 * half if stage.tracks[w.track].has_velocity else half)
@@ -214,8 +220,17 @@ class Problem:
     def _parameter_groups(self, point: Point) -> list["_Group"]:
         groups: dict[object, list[int]] = {}
         for i, u in enumerate(self.unknowns):
-            groups.setdefault(u.parameter if self.apart and u.is_of_joint else i, []).append(i)
+            groups.setdefault(self._group_of(i, u), []).append(i)
         return [self._parameter_group(point, g) for g in groups.values()]
+
+    def _group_of(self, index: int, unknown: Unknown) -> object:
+        """What is varied in one simulation: joints that do not meet, or that are taken as if."""
+        if not unknown.is_of_joint:
+            return index
+        if self.apart:
+            return unknown.parameter
+        dof = self._dof_of(unknown.place)
+        return unknown.parameter, int(self._ranks[dof])
 
     def _parameter_group(self, point: Point, indices: Sequence[int]) -> "_Group":
         chosen = [self.unknowns[i] for i in indices]
@@ -224,10 +239,7 @@ class Problem:
         steps = np.where(now + steps > np.array([u.high for u in chosen]), -steps, steps)
         moved = point.put(chosen, now + steps)
         steps = moved.get(chosen) - now
-        alone = [self.apart and u.is_of_joint for u in chosen]
-        rows = [
-            self._own_columns(u.place) if a else None for u, a in zip(chosen, alone, strict=True)
-        ]
+        rows = [self._columns_of(u) for u in chosen]
         return _Group(moved, list(zip(indices, map(float, steps), rows, strict=True)))
 
     def _start_groups(self, point: Point) -> list["_Group"]:
@@ -236,20 +248,44 @@ class Problem:
         place = {int(d): i for i, d in enumerate(dofs)} if self.apart else {}
         groups = []
         for first, step in ((0, STEP_POSITION), (half, STEP_VELOCITY)):
-            alone = [[k] for k in range(half) if k not in place]
-            for members in [*alone, *([list(place)] if place else [])]:
+            alone: dict[int, list[int]] = {}
+            for k in range(half):
+                if k not in place:
+                    alone.setdefault(int(self._ranks[k]), []).append(k)
+            for members in [*alone.values(), *([list(place)] if place else [])]:
                 moves = point.moves.copy()
                 moves[:, [first + k for k in members]] += step
                 columns = [
                     (
                         len(self.unknowns) + first + k,
                         step,
-                        self._own_columns(place[k]) if k in place else None,
+                        self._own_columns(place[k]) if k in place else self._with(k),
                     )
                     for k in members
                 ]
                 groups.append(_Group(replace(point, moves=moves), columns))
         return groups
+
+    def _columns_of(self, unknown: Unknown) -> Places | None:
+        """Columns that an unknown is taken to change; None: all."""
+        if not unknown.is_of_joint:
+            return None
+        place = unknown.place
+        return self._own_columns(place) if self.apart else self._with(self._dof_of(place))
+
+    def _dof_of(self, place: int) -> int:
+        """The joint at a place, in the order of differences."""
+        return int(np.searchsorted(self.stage.tangent.dofs, self.stage.drives.dofs[place]))
+
+    def _with(self, dof: int) -> Places | None:
+        """Columns of all that moves together with a degree of freedom; None: everything does."""
+        same = self._trees == self._trees[dof]
+        if same.all():
+            return None
+        own = np.flatnonzero(same)
+        drives = [p for p in range(len(self.stage.drives)) if same[self._dof_of(p)]]
+        driven = [self._own_columns(p) for p in drives]
+        return np.unique(np.concatenate([own, own + len(same), *driven])).astype(np.intp)
 
     def _own_columns(self, place: int) -> Places:
         """Position and velocity of the joint at a place, among the columns of residuals."""

@@ -16,8 +16,8 @@ from mjrig.sim.world import World
 from mjrig.terminal.figures import save_figure
 from mjrig.terminal.table import format_table
 from mjrig.tuning.fitting.fit import Fit
+from mjrig.tuning.fitting.fitted_bodies import body_names, fitted_bodies
 from mjrig.tuning.fitting.identifiability import Estimate
-from mjrig.tuning.simulated import inertial
 from mjrig.tuning.simulated.plant import DELAY, DYNAMICS, ENCODER, GAINS, TORQUE_GAIN, UNITS
 
 
@@ -111,28 +111,7 @@ def elsewhere(found: Fit) -> list[str]:
         lines.append(f"log.yaml: joints: {e.joint}: {{offset: {-e.value:.5g}}}")
     for e in _known(found, (TORQUE_GAIN,)):
         lines.append(f"log.yaml: torque_constant of {e.joint}: divide by {e.value:.5g}")
-    bodies = dict.fromkeys(e.joint for e in found.estimates if not e.actuator)
-    for body in bodies:
-        own = {e.parameter: e for e in found.estimates if e.joint == body and not e.actuator}
-        line = inertial_line({name: e.value for name, e in own.items()})
-        if line and any(e.identifiable for e in own.values()):
-            lines.append(f"model: body {body}: {line}")
     return lines
-
-
-def inertial_line(values: Mapping[str, float]) -> str:
-    """The attributes of MJCF's `inertial` that are known; empty: none."""
-    groups = {
-        "mass": inertial.REPORTED["mass"],
-        "pos": inertial.REPORTED["centre"],
-        "fullinertia": inertial.REPORTED["inertia"],
-    }
-    said = [
-        f'{name}="{" ".join(f"{values[n]:.6g}" for n in own)}"'
-        for name, own in groups.items()
-        if all(n in values for n in own)
-    ]
-    return f"<inertial {' '.join(said)}/>" if said else ""
 
 
 def _finite(value: float) -> float | None:
@@ -160,7 +139,9 @@ def put_fit(found: Fit, scene: Scene) -> None:
         for name in DYNAMICS:
             values = {literal(e.joint): rounded(e.value) for e in _known(found, (name,))}
             if values:
-                _put_dynamics(scene, found.actor, name, values)
+                _put_by_name(scene, f"{found.actor}.dynamics", name, values)
+        for name, bodies in fitted_bodies(found, scene).items():
+            _put_by_name(scene, f"{found.actor}.bodies", name, bodies)
 
 
 def _known(found: Fit, names: tuple[str, ...] = GAINS) -> list[Estimate]:
@@ -200,16 +181,18 @@ def _live(world: World, path: str) -> Any:
     return world[actor].part(role)
 
 
-def _put_dynamics(scene: Scene, actor: str, name: str, values: Mapping[str, float]) -> None:
-    """Entries by joint name; patterns that covered them are expanded for the others."""
-    model = World(scene)[actor]
-    dynamics: Any = existing(scene, f"{actor}.dynamics")
-    kept: dict[str, float] = {}
-    if dynamics is not None:
-        slots = Slots([(j,) for j in model.joint_names], actor, "joint")
-        taken = [i for i, joint in enumerate(slots.names) if literal(joint) in values]
-        kept = slots.without(getattr(dynamics, name), taken)
-    scene.set(f"{actor}.dynamics.{name}", {**kept, **values})
+def _put_by_name(scene: Scene, path: str, name: str, values: Mapping[str, Any]) -> None:
+    """Entries by name; patterns that covered them are expanded for the others."""
+    actor, _, kind = path.partition(".")
+    part: Any = existing(scene, path)
+    kept: dict[str, Any] = {}
+    if part is not None:
+        robot = World(scene)[actor]
+        names = body_names(robot) if kind == "bodies" else robot.joint_names
+        slots = Slots([(n,) for n in names], actor, kind)
+        taken = [i for i, one in enumerate(slots.names) if literal(one) in values]
+        kept = slots.without(getattr(part, name), taken)
+    scene.set(f"{path}.{name}", {**kept, **values})
 
 
 def save(found: Fit, scene: Scene, path: Path) -> None:

@@ -30,6 +30,8 @@ BESIDE_MODES = np.geomspace(0.05, 50.0, 25)
 NUDGE = 1e-5
 #: Share of its rate up to which a mode has not moved.
 UNMOVED = 1e-3
+#: Growth up to which a mode creeps, as what constraints hold does in a linear map without them [1/s].
+CREEPING = 0.1
 
 
 @dataclass(frozen=True)
@@ -43,8 +45,8 @@ class Margins:
             over all crossovers, not only the one of the phase margin; None: none does.
         gain_margin: the factor on the loop's gains that makes it unstable; None: none does, as
             where the integrator or the law solves for the end of the step.
-        stable: False: the closed loop grows already in a mode that the drive has a part in, and
-            there are no margins.
+        stable: False: the closed loop grows already, and there are no margins. Modes that only
+            creep count for the drives that have a part in them.
     """
 
     phase_margin: float | None = None
@@ -129,7 +131,8 @@ class LinearGroup:
         """The margins of one drive."""
         opened = self._modes_without(drive)
         growing = self._modes[np.abs(self._modes) > 1.0 + ROUNDING]
-        if any(_moves(mode, opened) for mode in growing):
+        fast = np.log(np.abs(growing)) > CREEPING * self.tick
+        if fast.any() or any(_moves(mode, opened) for mode in growing):
             return Margins(stable=False)
         modes = np.concatenate([self._modes, opened])
         frequency = _around(modes, self.tick)
@@ -140,7 +143,8 @@ class LinearGroup:
         """The modes in the response of a drive's joint to a step of its target, largest first."""
         a, b = self._system
         row = self.group.drives[drive].row[self.group.dofs]
-        return step_modes(a, b[:, drive], row, self.tick)
+        found = step_modes(a, b[:, drive], row, self.tick)
+        return [replace(mode, dof=int(self.group.dofs[mode.dof])) for mode in found]
 
     def _is_explicit(self, drive: int) -> bool:
         """Whether L is proportional to the gains."""

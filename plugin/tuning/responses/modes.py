@@ -27,20 +27,26 @@ class Mode:
         frequency: natural frequency [Hz].
         damping: damping ratio.
         size: the largest it contributes to the step response, as a share of the step.
+        dof: the degree of freedom that has the largest part in it.
     """
 
     frequency: float
     damping: float
     size: float
+    dof: int = -1
 
 
 @dataclass(frozen=True)
 class _Term:
-    """residue · exp(rate · t) in the step response; `part` is the joint's part in the mode."""
+    """residue · exp(rate · t) in the step response.
+
+    `part` is the joint's part in the mode, `dof` the position that has the largest.
+    """
 
     rate: complex
     residue: complex
     part: float
+    dof: int
 
     @property
     def is_real(self) -> bool:
@@ -80,10 +86,11 @@ def _terms(a: FloatArray, b: FloatArray, row: FloatArray, tick: float) -> list[_
     rates = np.where(np.isfinite(rates), rates, -1.0 / tick)
     residues = np.where(np.abs(1.0 - values) > STAYS, residues, 0.0)
     share = np.abs(right * left.T)
-    parts = np.abs(row) @ (share[:n] + share[n : 2 * n])
+    moving = share[:n] + share[n : 2 * n]
+    parts, most = np.abs(row) @ moving, moving.argmax(axis=0)
     found: list[_Term] = []
     for k in np.argsort(-np.abs(residues)):
-        new = _Term(complex(rates[k]), complex(residues[k]), float(parts[k]))
+        new = _Term(complex(rates[k]), complex(residues[k]), float(parts[k]), int(most[k]))
         if not new.is_real and new.rate.imag < 0.0:
             continue
         same = next((i for i, t in enumerate(found) if _are_same(t.rate, new.rate)), None)
@@ -104,7 +111,7 @@ def _mode(one: _Term, other: _Term) -> Mode:
     size = math.sqrt(abs(one.rate * other.rate))
     damping = -(one.rate + other.rate).real / (2.0 * size) if size else math.inf
     if not size:
-        return Mode(0.0, damping, 0.0)
+        return Mode(0.0, damping, 0.0, one.dof)
     time = INSTANTS * 2.0 * math.pi / size
     # Of a conjugate pair only one has its residue here; the real parts of both are equal.
     twice = 1.0 if one.is_real else 2.0
@@ -113,4 +120,4 @@ def _mode(one: _Term, other: _Term) -> Mode:
         terms = terms + other.residue * np.exp(other.rate * time)
     with np.errstate(over="ignore"):
         most = float(np.abs(twice * terms.real).max())
-    return Mode(size / (2.0 * math.pi), float(damping), most)
+    return Mode(size / (2.0 * math.pi), float(damping), most, one.dof)

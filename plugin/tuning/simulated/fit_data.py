@@ -10,7 +10,7 @@ from mjrig.arrays import FloatArray
 from mjrig.control.articulation import Articulation
 from mjrig.control.setpoints import FEEDFORWARD, POSITION, VELOCITY
 from mjrig.errors import FitError
-from mjrig.names import suggestion
+from mjrig.names import listed, suggestion
 from mjrig.recording.recording import ActorRecording, JointColumns, Recording
 from mjrig.robot_logs.log_recording import FORMAT
 from mjrig.sim.world import World
@@ -130,8 +130,11 @@ def _matched(name: str, world: World, actor: str, recording: Recording) -> dict[
         tried = [match_robot(world, share, world[actor]) for share in others]
         best = max(tried, key=lambda match: len(match.single), default=None)
         if best is None or not best.single:
-            hint = suggestion(actor, recording.actors)
-            raise FitError(f"{name}: it has no actor {actor!r}; {hint}")
+            there = listed(j.name for share in recording.actors.values() for j in share.joints)
+            here = listed(world[actor].joint_names)
+            raise FitError(
+                f"{name}: is of another robot than {actor!r}: its joints are {there}; here: {here}"
+            )
         note = f"{best.recorded.name!r} is matched to {actor!r} here"
         found[actor] = replace(best, notes=(note, *best.notes))
     return found

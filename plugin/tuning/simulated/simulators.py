@@ -30,7 +30,7 @@ from mjrig.tuning.simulated.plant import (
 from mjrig.workers.pool import ProcessPool, cores
 
 #: Numbers a call may hold at once: ctrl, qpos and qvel of all worlds and steps.
-ROOM = 2.5e7
+ROOM = 6e6
 #: Worlds of a batch.
 MOST = 512
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+import mujoco
 import numpy as np
 import numpy.typing as npt
 
@@ -19,12 +20,14 @@ class Tangent:
         qpos, dof: addresses of what is a number in both: hinges, slides and places of free bodies.
         turns: (qpos address, dof address) of each quaternion.
         dofs: all degrees of freedom, in the order of differences.
+        trees: (dofs,) which of them move together; those of different trees never meet.
     """
 
     qpos: npt.NDArray[np.intp]
     dof: npt.NDArray[np.intp]
     turns: tuple[tuple[int, int], ...]
     dofs: npt.NDArray[np.intp]
+    trees: npt.NDArray[np.intp]
 
     @classmethod
     def of(cls, model: Any, joints: npt.NDArray[np.intp]) -> "Tangent":
@@ -42,9 +45,9 @@ class Tangent:
                 turns.append((q + plain, v + plain))
         every = sorted([*dof, *(v + k for _, v in turns for k in range(3))])
         index = np.intp
-        return cls(
-            np.array(qpos, index), np.array(dof, index), tuple(turns), np.array(every, index)
-        )
+        dofs = np.array(every, index)
+        trees = np.asarray(model.dof_treeid, index)[dofs] if _are_apart(model) else 0 * dofs
+        return cls(np.array(qpos, index), np.array(dof, index), tuple(turns), dofs, trees)
 
     def __len__(self) -> int:
         return len(self.dofs)
@@ -72,6 +75,15 @@ class Tangent:
             at = int(np.searchsorted(self.dofs, v))
             found[..., q : q + 4] = turn(found[..., q : q + 4], by[..., at : at + 3])
         return found
+
+
+def _are_apart(model: Any) -> bool:
+    """Whether nothing couples the kinematic trees of a model: the legs of a robot that is held."""
+    can_touch = bool((model.geom_contype | model.geom_conaffinity).any()) or model.npair > 0
+    if can_touch and not int(model.opt.disableflags) & int(mujoco.mjtDisableBit.mjDSBL_CONTACT):
+        return False
+    on_joints = (model.actuator_trntype == int(mujoco.mjtTrn.mjTRN_JOINT)).all()
+    return bool(on_joints) and not (model.neq or model.ntendon or model.nflex or model.nplugin)
 
 
 def turned(a: FloatArray, b: FloatArray) -> FloatArray:

@@ -51,6 +51,7 @@ def add(commands: Any) -> None:
         metavar="FOLDER",
         help="folder for bench.html, results.csv and bench.json; a second run with it resumes",
         folder=True,
+        resumes=True,
     )
     add_output(
         parser,

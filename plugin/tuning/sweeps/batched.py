@@ -1,5 +1,9 @@
-"""Many tasks at once in the worlds of a batch, bit-identical to one world per task."""
+"""Many tasks at once in the worlds of a batch, bit-identical to one world per task.
 
+On MuJoCo Warp they are computed in single precision instead.
+"""
+
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -8,6 +12,8 @@ from mjrig.arrays import FloatArray
 from mjrig.readings.applied_effort import BoolArray
 from mjrig.sim.batch import Batch
 from mjrig.tuning.objectives.objective_hosts import Host
+from mjrig.warp.device import FLOAT
+from mjrig.warp.warp_batch import WarpBatch
 
 _STATE = (
     "time", "qpos", "qvel", "act", "history", "qacc_warmstart", "ctrl", "qfrc_applied",
@@ -82,3 +88,29 @@ class BatchHost(Host):
         for name, values in fields.items():
             self.batch.data(name)[own] = values[own]
         self._mine.setpoints[:, own] = setpoints[:, own]
+
+
+class WarpHost(BatchHost):
+    """All worlds of a batch on MuJoCo Warp.
+
+    Args:
+        tick: called with the time that was simulated so far [s].
+    """
+
+    def __init__(
+        self,
+        batch: WarpBatch,
+        actor: str,
+        edges: FloatArray,
+        tick: Callable[[float], object] | None = None,
+    ) -> None:
+        # Forces are clamped at limits of single precision, which may be below those of double.
+        super().__init__(batch, actor, edges.astype(FLOAT).astype(np.float64))
+        self._worlds, self._tick, self._steps = batch, tick, 0
+
+    def step(self, n: int = 1) -> None:
+        self._worlds.step(n)
+        self.alive &= ~self._worlds.diverged
+        self._steps += n
+        if self._tick is not None:
+            self._tick(self._steps * self.timestep)

@@ -21,15 +21,21 @@ from mjrig.files.replacing import cannot_be_written, whole_file
 from mjrig.files.writing import write_atomically
 from mjrig.names import how_many, listed
 from mjrig.tuning.objectives.objective import Objective
+from mjrig.tuning.sweeps.engine import Engine
 from mjrig.tuning.sweeps.sweep_tasks import OK, TaskOutcome
 
 TABLE, ABOUT = "results.csv", "sweep.json"
-_BEFORE, _AFTER = ("task", "seed"), ("seconds", "status", "error")
+_BEFORE, _AFTER = ("task", "seed"), ("seconds", "engine", "status", "error")
+#: What a folder that does not say so was computed by.
+_ENGINE = str(Engine.MUJOCO)
 
 
 @dataclass(frozen=True)
 class SweepRow:
-    """One line of the table; no metrics where the task failed."""
+    """One line of the table; no metrics where the task failed.
+
+    `engine` is what computed it, and the width of its numbers.
+    """
 
     task: str
     seed: int
@@ -38,6 +44,7 @@ class SweepRow:
     seconds: float
     status: str
     error: str = ""
+    engine: str = _ENGINE
 
 
 @dataclass(frozen=True)
@@ -83,6 +90,7 @@ class Results:
             outcome.seconds,
             outcome.status,
             outcome.error,
+            str(outcome.engine),
         )
         return True
 
@@ -159,6 +167,7 @@ class ResultsFile(Results):
         mix: bool = False,
     ) -> None:
         super().__init__(parameters, metrics)
+        self._is_old = False  # its table has no column for the engine
         self.folder, self._about, self._mix = folder, dict(about), mix
         self.path = folder / TABLE
 
@@ -201,8 +210,12 @@ class ResultsFile(Results):
         values = [_said(row.values[name]) for name in self.parameters]
         numbers = [repr(row.metrics[n]) if n in row.metrics else "" for n in self.metrics]
         error = " ".join(row.error.split())
-        seconds = f"{row.seconds:.6f}"
-        return _csv([row.task, row.seed, *values, *numbers, seconds, row.status, error])
+        engine = [] if self._is_old else [row.engine]
+        after = [f"{row.seconds:.6f}", *engine, row.status, error]
+        return _csv([row.task, row.seed, *values, *numbers, *after])
+
+    def columns(self) -> tuple[str, ...]:
+        return tuple(c for c in super().columns() if not (self._is_old and c == "engine"))
 
     def _lock(self) -> None:
         try:
@@ -225,6 +238,8 @@ class ResultsFile(Results):
                 text = json.dumps(self._about, indent=2, ensure_ascii=False)
                 write_atomically(path, f"{text}\n")
             return
+        if isinstance(known, dict) and known:
+            known.setdefault("engine", _ENGINE)
         said = json.loads(json.dumps(self._about))
         differ = [name for name, value in said.items() if known.get(name) != value]
         if differ and not self._mix:
@@ -242,6 +257,7 @@ class ResultsFile(Results):
         if not lines:
             self._write(_csv(self.columns()))
             return
+        self._is_old = "engine" not in lines[0] and self._about.get("engine", _ENGINE) == _ENGINE
         if lines[0] != list(self.columns()):
             raise MjrigError(
                 f"{self.path}: has the columns {listed(lines[0])}; these results have "
@@ -267,6 +283,7 @@ class ResultsFile(Results):
                 float(by_name["seconds"]),
                 by_name["status"],
                 by_name["error"],
+                by_name.get("engine", _ENGINE),
             )
         except ValueError as error:
             raise MjrigError(

@@ -3,24 +3,27 @@
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from mjrig.errors import PropertyError
 from mjrig.scene_edit.scene import Scene
-from mjrig.terminal.progress import Progress
+from mjrig.terminal.progress import Progress, Waiting
 from mjrig.tuning.objectives.objective import Objective
 from mjrig.tuning.objectives.objective_replay import ReplayTest
 from mjrig.tuning.objectives.objective_run import FreeRun
 from mjrig.tuning.objectives.variation import Randomisation
 from mjrig.tuning.sweeps.bundle import Bundle, LocalScene
+from mjrig.tuning.sweeps.engine import Engine
 from mjrig.tuning.sweeps.executors import Pool, drive, open_pool
 from mjrig.tuning.sweeps.results import Ranked, Results, ResultsFile
 from mjrig.tuning.sweeps.space import Space
 from mjrig.tuning.sweeps.sweep_plan import SweepPlan, examine
 from mjrig.tuning.sweeps.sweep_tasks import FAILED, Scenario, SweepTask, TaskOutcome, evaluate
+from mjrig.warp.device import description, most_worlds
 
 #: Most tasks per batch: what a kill can lose, and what is stepped together.
 MOST = 64
@@ -64,7 +67,8 @@ def sweep(
     randomise: Randomisation | None = None,
     seeds: int | Sequence[int] = 1,
     execution: str = "auto",
-    executor: str | Executor | Pool = "processes",
+    engine: str = "mujoco",
+    executor: str | Executor | Pool | None = None,
     workers: int | None = None,
     scheduler: str = "",
     mix: bool = False,
@@ -82,9 +86,10 @@ def sweep(
         randomise: what differs between seeds.
         seeds: number of random seeds, or the seeds themselves.
         execution: as of `World`.
+        engine: `mujoco`, or `warp`: MuJoCo Warp, in single precision, all points at once.
         executor: a name (`processes`, `threads`, `inline`, `dask`), any executor, or an open
-            pool. With `processes`, a script must keep its own work under
-            `if __name__ == "__main__":`.
+            pool; None: `processes`. With it, a script must keep its own work under
+            `if __name__ == "__main__":`. The engine `warp` runs in this process.
         workers: how many; None: one per core.
         scheduler: address of a Dask scheduler.
         mix: accept an output that holds results of another scene or test.
@@ -100,14 +105,18 @@ def sweep(
         check_seeds(seeds)
         seeds = range(seeds)
     points = space.points()
-    plan = examine(
-        scene,
-        (*space.choices, *space.ranges),
-        scenario,
-        actor=actor,
-        randomisation=randomise,
-        execution=execution,
-    )
+    physics = Engine.read(engine)
+    executor = _executor_of(physics, executor, workers)
+    with _patience(physics):
+        plan = examine(
+            scene,
+            (*space.choices, *space.ranges),
+            scenario,
+            actor=actor,
+            randomisation=randomise,
+            execution=execution,
+            engine=physics,
+        )
     with ExitStack() as stack:
         pool = stack.enter_context(open_pool(executor, workers, scheduler))
         crew = Crew(scene, plan, pool)
@@ -118,6 +127,30 @@ def sweep(
         _work_off(crew, results, waiting, report)
         found = results.only(tasks)
     return Swept(found, found.ranking(goal), goal, plan, len(tasks) - len(waiting))
+
+
+def _executor_of(
+    engine: Engine, executor: str | Executor | Pool | None, workers: int | None
+) -> str | Executor | Pool:
+    """The executor that was asked for, or the usual one.
+
+    Raises:
+        PropertyError: the engine runs in this process only.
+    """
+    if engine is Engine.MUJOCO:
+        return "processes" if executor is None else executor
+    if executor not in (None, "inline") or workers is not None:
+        raise PropertyError(
+            "the engine warp runs all points at once, in this process; leave out executor and "
+            "workers"
+        )
+    return "inline"
+
+
+def _patience(engine: Engine) -> Waiting | nullcontext[None]:
+    if engine is Engine.MUJOCO:
+        return nullcontext()
+    return Waiting("loading the kernels of MuJoCo Warp; the first time they are compiled")
 
 
 def check_seeds(seeds: int) -> None:
@@ -157,6 +190,10 @@ def _work_off(
             progress.update(done)
             report(done, len(waiting))
 
+        def show(tasks: int, share: float) -> None:
+            progress.update(done + tasks * share)
+
+        crew.show = show
         crew.drive(lambda: next(pieces, None), take)
 
 
@@ -170,18 +207,22 @@ class Crew:
         self._local = LocalScene.of(scene, extra)
         self._bundle = None if pool.is_local else Bundle.of(scene, extra)
         self._without: set[str] = set()  # tasks whose worker did not have the bundle
+        #: Called with a number of tasks that run at once, and the share of them that is done.
+        self.show: Callable[[int, float], object] = lambda tasks, share: None
         self.fingerprint = plan.job.fingerprint(self._local)
 
     def about(self) -> dict[str, object]:
         """What results depend on besides parameters and seeds."""
         job = self.plan.job
-        return {
+        found: dict[str, object] = {
             "scene": self._local.digest[:16],
             "actor": job.actor,
             "test": str(job.scenario),
             "randomisation": str(job.randomisation),
             "execution": job.execution,
+            "engine": str(job.engine),
         }
+        return found | (description() if job.engine is Engine.WARP else {})
 
     @property
     def workers(self) -> int:
@@ -190,6 +231,8 @@ class Crew:
 
     def pieces(self, tasks: Sequence[SweepTask]) -> Iterator[list[SweepTask]]:
         """Tasks in batches for one worker."""
+        if self.plan.job.engine is Engine.WARP:
+            return self.grouped(tasks, most_worlds())
         size = max(1, min(MOST, math.ceil(len(tasks) / (PIECES * self.workers))))
         return self.grouped(tasks, 1 if self.plan.why_not_batched else size)
 
@@ -221,4 +264,13 @@ class Crew:
             asked = {task.id for task in tasks} <= self._without
             source = self._bundle if asked else self._bundle.light()
             self._without |= {task.id for task in tasks}
-        return pool.executor.submit(evaluate, source, self.plan.job, tasks, threads)
+        job = self.plan.job
+        if job.engine is Engine.WARP:
+            tick = partial(self._tick, len(tasks))
+            return pool.executor.submit(evaluate, source, job, tasks, threads, tick)
+        return pool.executor.submit(evaluate, source, job, tasks, threads)
+
+    def _tick(self, tasks: int, simulated: float) -> None:
+        scenario = self.plan.job.scenario
+        if isinstance(scenario, FreeRun):  # nobody knows how long others take
+            self.show(tasks, min(simulated / scenario.duration, 1.0))

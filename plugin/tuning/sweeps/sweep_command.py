@@ -42,8 +42,13 @@ def add(commands: Any) -> None:
     space.add_argument(
         "--seed", type=int, default=0, metavar="S", help="random seed for the samples (0)"
     )
-    add_options(parser)
-    parser.set_defaults(run=run)
+    add_options(parser).add_argument(
+        "--engine",
+        default="mujoco",
+        choices=("mujoco", "warp"),
+        help="physics engine (mujoco); warp: MuJoCo Warp, all points at once on a GPU, in float32",
+    )
+    parser.set_defaults(run=run, executor=None)
     scene, kp = "config/scenes/pendulum.yaml", "pendulum.PDController.kp"
     examples(
         parser,
@@ -82,6 +87,7 @@ def run(options: argparse.Namespace) -> int:
         randomise=Randomisation.read(options.randomise),
         seeds=options.seeds,
         execution=options.execution,
+        engine=options.engine,
         executor=options.executor,
         workers=options.workers,
         scheduler=options.scheduler,
@@ -107,5 +113,14 @@ def _headline(options: argparse.Namespace, swept: Any) -> str:
         text += f", {swept.kept} of {how_many(len(results), 'task')} done before"
     if bad:
         text += f", {bad} failed"
+    if options.engine == "warp":
+        text += f"\n{_warp()}"
     why = swept.plan.why_not_batched
     return text + (f"\none world at a time: {why}" if why else "")
+
+
+def _warp() -> str:
+    from mjrig.warp.device import description
+
+    found = description()
+    return f"on MuJoCo Warp, float32, {found['device']} ({found['versions']})"

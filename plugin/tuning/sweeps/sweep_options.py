@@ -21,15 +21,17 @@ if TYPE_CHECKING:
 SHOWN = 5
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Scene, test, randomisation, workers and output files."""
+def add_options(parser: argparse.ArgumentParser) -> Any:
+    """Scene, test, randomisation, workers and output files; returns the group of the workers."""
     add_scene(parser)
     add_debug(parser)
     _add_test(parser.add_argument_group("the test (one of --run, --signal, --replay)"))
     _add_random(parser.add_argument_group("randomisation"))
-    add_work(parser.add_argument_group("parallel execution"))
+    work = parser.add_argument_group("parallel execution")
+    add_work(work)
     _add_results(parser.add_argument_group("results"))
     add_scene_options(parser)
+    return work
 
 
 def _add_test(group: Any) -> None:
@@ -81,8 +83,9 @@ def _add_random(group: Any) -> None:
         "--randomise",
         default="",
         metavar="WHAT",
-        help="sampled per seed: mass=0.9:1.1,friction=0.5:1.2,armature=…,damping=…,strength=…,"
-        "payload=0:0.2,noise=0.002,bias=0.01,latency=0:0.02,kick=0.5,push=0.5,start=0.05",
+        help="quantities drawn per seed, separated by commas: mass=0.9:1.1, friction=0.5:1.2, "
+        "armature=…, damping=…, strength=…, payload=0:0.2, noise=0.002, bias=0.01, "
+        "latency=0:0.02, kick=0.5, push=0.5, start=0.05",
     )
     group.add_argument(
         "--seeds", type=int, default=1, metavar="K", help="random seeds per point (1)"
@@ -115,6 +118,7 @@ def _add_results(group: Any) -> None:
         metavar="FOLDER",
         help="folder for the results; a second run with the same folder resumes",
         folder=True,
+        resumes=True,
     )
     group.add_argument(
         "--mix",

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from mjrig.control.policy import running_policies
-from mjrig.errors import BindingError, ExecutionError, PropertyError
+from mjrig.errors import BindingError, ExecutionError, PropertyError, SceneError
 from mjrig.gains.choice import way_to_motors
 from mjrig.names import listed
 from mjrig.properties.has_properties import HasProperties
@@ -18,8 +18,11 @@ from mjrig.tuning.objectives.objective_replay import ReplayTest
 from mjrig.tuning.objectives.objective_signal import SignalTest
 from mjrig.tuning.objectives.variation import Randomisation
 from mjrig.tuning.sweeps.bundle import LocalScene
+from mjrig.tuning.sweeps.engine import Engine
 from mjrig.tuning.sweeps.space import Choices, Parameter, ParameterTarget
 from mjrig.tuning.sweeps.sweep_tasks import Rig, Scenario, SweepSetup, assign, draws
+from mjrig.warp.device import packages
+from mjrig.warp.warp_batch import WarpBatch
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,7 @@ def examine(
     actor: str = "",
     randomisation: Randomisation | None = None,
     execution: str = "auto",
+    engine: Engine = Engine.MUJOCO,
 ) -> SweepPlan:
     """Try every parameter with the ends of its values, and find out how tasks can run.
 
@@ -59,9 +63,15 @@ def examine(
             f"{listed(randomisation.needs_run)}: do not apply to a replay: the recording has them"
         )
     own = LocalScene.of(scene).load()
-    world = World(own, execution)
+    if engine is Engine.WARP:
+        execution = _native_for_warp(execution)
+    try:
+        world = _world(own, execution, engine)
+    except SceneError:
+        World(scene, execution)  # the same error, at its place in the scene's own file
+        raise
     actor = actor or _actor(world, [p.name for p in parameters])
-    job = SweepSetup(actor, scenario, randomisation, execution)
+    job = SweepSetup(actor, scenario, randomisation, execution, engine=engine)
     rig = Rig(world, job)
     live = frozenset(p.name for p in parameters if _is_live(world, p.name))
     for parameter in _plain_first(parameters):
@@ -71,7 +81,7 @@ def examine(
         else:
             _try_in_scene(own, parameter)
     if len(live) < len(parameters):  # the first point, in a world of its own
-        rig = Rig(World(own, execution), job)
+        rig = Rig(_world(own, execution, engine), job)
     host = WorldHost(rig.world, actor)
     has_policy = bool(running_policies(host.robot.components))
     _check_randomisation(host, scenario, randomisation, has_policy)
@@ -81,9 +91,50 @@ def examine(
             f"noise: the setpoints of {actor} belong to {rig.world[actor].source.name}, which "
             "writes them in every step; leave out noise, or that component"
         )
-    return SweepPlan(
-        replace(job, live=live), _why_not_batched(rig, scenario, randomisation), draws(own)
-    )
+    why_not_batched = _why_not_batched(rig, scenario, randomisation)
+    if engine is Engine.WARP:
+        if why_not_batched:
+            raise ExecutionError(_refusal(why_not_batched))
+        _try_on_warp(rig)
+    return SweepPlan(replace(job, live=live), why_not_batched, draws(own))
+
+
+def _native_for_warp(execution: str) -> str:
+    """The execution of controllers on MuJoCo Warp.
+
+    Raises:
+        MissingExtraError: it is not installed.
+        ExecutionError: another one was asked for.
+    """
+    packages()
+    if execution not in ("auto", "native"):
+        raise ExecutionError(_refusal(f"controllers run as MuJoCo actuators, not {execution}"))
+    return "native"
+
+
+def _world(scene: Scene, execution: str, engine: Engine) -> World:
+    try:
+        return World(scene, execution)
+    except ExecutionError as error:
+        if engine is Engine.MUJOCO:
+            raise
+        raise ExecutionError(_refusal(str(error))) from error
+
+
+def _try_on_warp(rig: Rig) -> None:
+    """Take one step on MuJoCo Warp, which compiles its kernels if they are not in its cache.
+
+    Raises:
+        ExecutionError: it cannot run the scene.
+    """
+    try:
+        WarpBatch(rig.world, 1).step()
+    except ExecutionError as error:
+        raise ExecutionError(_refusal(str(error))) from error
+
+
+def _refusal(why: str) -> str:
+    return f"the engine warp cannot run this: {why} (without it, MuJoCo runs the scene)"
 
 
 def _check_randomisation(

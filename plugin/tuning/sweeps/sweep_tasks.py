@@ -4,7 +4,7 @@ import json
 import logging
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
@@ -23,9 +23,11 @@ from mjrig.sim.world import World
 from mjrig.tuning.objectives.objective_hosts import Host, WorldHost, base_of
 from mjrig.tuning.objectives.objective_replay import ReplayTest
 from mjrig.tuning.objectives.variation import Randomisation
-from mjrig.tuning.sweeps.batched import BatchHost
+from mjrig.tuning.sweeps.batched import BatchHost, WarpHost
 from mjrig.tuning.sweeps.bundle import Bundle
+from mjrig.tuning.sweeps.engine import Engine
 from mjrig.tuning.sweeps.space import ParameterTarget
+from mjrig.warp.warp_batch import WarpBatch
 
 OK, DIVERGED, FAILED = "ok", "diverged", "failed"
 #: What controllers write into their actuators; everything else is restored between two tasks.
@@ -35,6 +37,8 @@ _GAINS = {
         "biasprm", "gainprm", "dynprm", "forcerange", "forcelimited", "actrange", "actlimited",
     )
 }  # fmt: skip
+#: Room for contacts on MuJoCo Warp is multiplied until they fit, by so much and up to that.
+_MORE_ROOM, _MOST_ROOM = 4, 64
 _NEVER = ("opt.", "name", "mesh_", "tex_", "hfield_", "skin_", "plugin", "key_", "cam_", "light_")
 
 
@@ -72,6 +76,7 @@ class SweepSetup:
         randomisation: what a seed changes.
         execution: as of `World`.
         live: the parameters that are set in a running world; the others need a new one.
+        engine: what computes the physics.
     """
 
     actor: str
@@ -79,6 +84,7 @@ class SweepSetup:
     randomisation: Randomisation = field(default_factory=Randomisation)
     execution: str = "auto"
     live: frozenset[str] = frozenset()
+    engine: Engine = Engine.MUJOCO
 
     def fixed(self, task: "SweepTask") -> list[tuple[str, object]]:
         """The values of a task that need a new world."""
@@ -87,6 +93,8 @@ class SweepSetup:
     def fingerprint(self, source: SceneSource) -> str:
         """What the results depend on besides parameters and seed, as a hash."""
         said = f"{source.digest} {self.actor} {self.scenario} {self.randomisation} {self.execution}"
+        if self.engine is not Engine.MUJOCO:
+            said += f" {self.engine.value}"
         return sha256(said.encode()).hexdigest()[:16]
 
 
@@ -116,14 +124,20 @@ class TaskOutcome:
     metrics: Mapping[str, float]
     seconds: float
     error: str = ""
+    engine: Engine = Engine.MUJOCO
 
 
 def evaluate(
-    source: SceneSource, job: SweepSetup, tasks: Sequence[SweepTask], threads: int
+    source: SceneSource,
+    job: SweepSetup,
+    tasks: Sequence[SweepTask],
+    threads: int,
+    tick: Callable[[float], object] | None = None,
 ) -> list[TaskOutcome]:
     """Run tasks: in a batch with `threads` threads, or one by one with 0.
 
-    Tasks of a batch differ only in what can be set in a running world.
+    Tasks of a batch differ only in what can be set in a running world. On MuJoCo Warp they all run
+    at once, and `tick` is called with the simulated time.
 
     Errors of a task are reported in its outcome. Empty: the bundle is not here; send it.
     """
@@ -134,6 +148,8 @@ def evaluate(
     if isinstance(job.scenario, ReplayTest):
         job = replace(job, scenario=job.scenario.moved(source.locate))
     with _quiet():
+        if job.engine is Engine.WARP:
+            return _on_warp(source, job, tasks, tick)
         if threads:
             try:
                 return _together(source, job, tasks, threads)
@@ -147,12 +163,65 @@ def _together(
 ) -> list[TaskOutcome]:
     began = time.perf_counter()
     rig = _rig(source, job, tasks[0])
-    batch = rig.batch(len(tasks), threads)
+    batch = rig.batch(lambda world: Batch(world, len(tasks), threads=threads))
     edges = [rig.load_into(batch, i, task) for i, task in enumerate(tasks)]
     host = BatchHost(batch, job.actor, np.array(edges))
     found = _run(host, job, tasks)
     share = (time.perf_counter() - began) / len(tasks)
     return [TaskOutcome(t, s, m, share, why) for t, (s, m, why) in zip(tasks, found, strict=True)]
+
+
+def _on_warp(
+    source: SceneSource,
+    job: SweepSetup,
+    tasks: Sequence[SweepTask],
+    tick: Callable[[float], object] | None,
+) -> list[TaskOutcome]:
+    began = time.perf_counter()
+    try:
+        rig, room = _rig(source, job, tasks[0]), 1
+        found, is_crowded = _in_room(rig, job, tasks, room, tick)
+        while is_crowded.any() and room < _MOST_ROOM:
+            room *= _MORE_ROOM
+            found, is_crowded = _in_room(rig, job, tasks, room, tick)
+    except Exception as error:  # any error of a third-party component
+        found, is_crowded = [(FAILED, {}, _text(error))] * len(tasks), np.zeros(len(tasks), bool)
+    for i in np.flatnonzero(is_crowded):
+        found[i] = FAILED, {}, f"more contacts than MuJoCo Warp has room for, even {room} times"
+    share = (time.perf_counter() - began) / len(tasks)
+    return [
+        TaskOutcome(task, status, metrics, share, why, job.engine)
+        for task, (status, metrics, why) in zip(tasks, found, strict=True)
+    ]
+
+
+def _in_room(
+    rig: "Rig",
+    job: SweepSetup,
+    tasks: Sequence[SweepTask],
+    room: int,
+    tick: Callable[[float], object] | None,
+) -> tuple[list[tuple[str, dict[str, float], str]], Any]:
+    """Status, metrics and problem of each task, and which of them had too many contacts."""
+    batch = rig.batch(lambda world: WarpBatch(world, len(tasks), room=room))
+    assert isinstance(batch, WarpBatch)
+    edges, refused = [], {}
+    for i, task in enumerate(tasks):
+        try:
+            edges.append(rig.load_into(batch, i, task))
+        except MjrigError as error:
+            refused[i] = _text(error)
+            edges.append(rig.edges())
+    host = WarpHost(batch, job.actor, np.array(edges), tick)
+    for i, why in refused.items():
+        host.problems[i] = why
+    return _run(host, job, tasks), batch.overflow
+
+
+def _text(error: Exception) -> str:
+    """An error in one line; its kind if it is not one of ours."""
+    text = " ".join(str(error).split()) or type(error).__name__
+    return text if isinstance(error, MjrigError) else f"{type(error).__name__}: {text}"
 
 
 def _alone(source: SceneSource, job: SweepSetup, task: SweepTask) -> TaskOutcome:
@@ -163,10 +232,7 @@ def _alone(source: SceneSource, job: SweepSetup, task: SweepTask) -> TaskOutcome
         ((status, metrics, why),) = _run(WorldHost(rig.world, job.actor), job, [task])
         return TaskOutcome(task, status, metrics, time.perf_counter() - began, why)
     except Exception as error:  # any error of a third-party component
-        text = " ".join(str(error).split()) or type(error).__name__
-        if not isinstance(error, MjrigError):
-            text = f"{type(error).__name__}: {text}"
-        return TaskOutcome(task, FAILED, {}, time.perf_counter() - began, text)
+        return TaskOutcome(task, FAILED, {}, time.perf_counter() - began, _text(error))
 
 
 def _run(
@@ -225,14 +291,14 @@ class Rig:
         self._job.randomisation.apply(model, self.world.data, task.seed, base)
         self.world.reset()
 
-    def batch(self, count: int, threads: int) -> Batch:
+    def batch(self, make: Callable[[World], Batch]) -> Batch:
         """Worlds that start as copies of this one, for `load_into`.
 
         Raises:
             ExecutionError: a component runs in Python.
         """
         self._put_back()
-        made = Batch(self.world, count, threads=threads)
+        made = make(self.world)
         model = self.world.model
         self._shared = {name: np.array(getattr(model, name)) for name in self._base}
         return made
@@ -246,7 +312,11 @@ class Rig:
             now = getattr(model, name)
             if not np.array_equal(now, shared):
                 batch.expand(name)[index] = now
-        return WorldHost(self.world, self._job.actor).readout.edges(model)
+        return self.edges()
+
+    def edges(self) -> Any:
+        """The limits (n, 2) of the actor's actuators now."""
+        return WorldHost(self.world, self._job.actor).readout.edges(self.world.model)
 
     def _put_back(self) -> None:
         if self._job.randomisation.changes_model:

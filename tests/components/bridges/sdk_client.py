@@ -4,7 +4,7 @@ It shares no code with mjrig: messages are declared and encoded field by field, 
 computed bit by bit. It asks the motion switcher first, stands the robot up, and says what it saw.
 """
 
-# mypy: ignore-errors
+# pyrefly: ignore-errors
 import json
 import os
 import struct

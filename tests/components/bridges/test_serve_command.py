@@ -15,6 +15,9 @@ from typing import Any
 import pytest
 
 from mjrig.cli.main import main
+from mjrig.components.bridges.serving import LAGS, Serving
+from mjrig.sim.world import World
+from mjrig.workers.punctual import Priority, is_realtime
 from tests.places import SCENES
 
 zmq = pytest.importorskip("zmq", reason="needs the extra 'bridge'")
@@ -159,3 +162,47 @@ def test_a_scene_without_a_bridge_is_one_sentence(capsys: pytest.CaptureFixture[
     out, said = capsys.readouterr()
     assert out == "" and len(said.strip().splitlines()) == 1
     assert "no actor has a bridge; add a SocketBridge" in said
+
+
+def test_it_says_which_priority_it_has(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scene, during = str(write_scene(tmp_path)), []
+    step = Serving.advance
+
+    def noted(serving: Serving, steps: int) -> int:
+        during.append(is_realtime())
+        return step(serving, steps)
+
+    monkeypatch.setattr(Serving, "advance", noted)
+    for wanted in ("normal", "realtime"):
+        during.clear()
+        assert main(["serve", scene, "--duration", "0.01", "--priority", wanted]) == 0
+        said = capsys.readouterr().out.splitlines()[1]
+        assert during and set(during) == {said == "real-time priority"}
+        assert said.startswith("normal priority") or wanted == "realtime"
+        assert not is_realtime()
+
+
+def test_a_world_that_is_too_slow_gives_its_priority_back(tmp_path: Path) -> None:
+    world = World(write_scene(tmp_path))
+    with Serving(world, priority=Priority.REALTIME) as serving:
+        if not serving.punctual.is_granted:
+            pytest.skip(f"this user cannot have it: {serving.punctual.text}")
+        for k in range(10):  # a lag now and then is no reason
+            serving._drop_lag(10.0 * k)
+        assert is_realtime()
+        for k in range(LAGS):
+            serving._drop_lag(200.0 + 0.15 * k)
+        assert not is_realtime() and serving.pace.dropped == 10 + LAGS
+        assert "too slow for the clock" in world.events[-1].message
+
+
+def test_a_client_in_lock_step_needs_no_priority(tmp_path: Path) -> None:
+    with Serving(World(write_scene(tmp_path)), priority=Priority.REALTIME) as serving:
+        granted = serving.punctual.is_granted
+        bridge: Any = serving.bridges[0]
+        for op, expected in (("pause", False), ("run", granted)):
+            assert b"true" in bridge.answer(b'{"op": "%s"}' % op.encode())
+            serving.run(0.01)
+            assert is_realtime() is expected

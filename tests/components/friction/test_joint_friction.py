@@ -1,6 +1,7 @@
 """Friction that depends on load and speed: equations, a plain loop around MuJoCo, memory."""
 
 import math
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -164,6 +165,39 @@ def test_python_and_compiled_have_the_same_bits(tmp_path: Path) -> None:
     assert np.array_equal(python, compiled)
     auto = mjrig.World(scene(tmp_path, "mx-106:m6"))
     assert friction(auto["arm"]).execution.name == "compiled"
+
+
+@pytest.mark.parametrize("mode", ["python", "compiled"])
+def test_a_step_allocates_nothing_that_grows_with_the_joints(tmp_path: Path, mode: str) -> None:
+    """A chain of 400 joints: an array of one number per joint has 3200 bytes."""
+    if mode == "compiled":
+        pytest.importorskip("numba")
+    count = 400
+    links = "".join(
+        f'<body pos="{k} 0 0"><joint name="j{k}" axis="0 1 0" armature="1"/>'
+        '<geom size=".1" contype="0" conaffinity="0"/></body>'
+        for k in range(count)
+    )
+    (tmp_path / "row.xml").write_text(f"<mujoco><worldbody>{links}</worldbody></mujoco>")
+    own = {"type": "JointFriction", "joints": ".*", "coulomb": 0.2, "stribeck": 0.1, "load": 0.1}
+    actor = {"name": "row", "model": "row.xml", "components": [own]}
+    world = mjrig.World(mjrig.Scene.parse(yaml.safe_dump({"mjrig": 1, "actors": [actor]}),
+                                          base=tmp_path), mode)  # fmt: skip
+    made = friction(world["row"])
+    assert made.execution.name == mode and len(made.owned) == count
+    world.step(3)
+    made.before_controls(0.0)  # whatever is made once is made
+    tracemalloc.start()
+    try:
+        made.before_controls(0.0)
+        tracemalloc.reset_peak()
+        before, _ = tracemalloc.get_traced_memory()
+        made.before_controls(0.0)
+        after, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak - before < 8 * count
+    assert after - before < 200
 
 
 def test_rewinding_is_exact(tmp_path: Path) -> None:

@@ -50,3 +50,14 @@ def test_the_term_of_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     message = f"{where}: there is no site 'tipp'; did you mean 'tip'?"
     with refused(BindingError, message):
         make(tmp_path, xml=arm(), observation={"terms": [term | {"site": "tipp"}]})
+
+
+def test_the_batch_of_the_page_runs(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (source,) = [text for text in blocks("python") if "mjrig.PolicyBatch" in text]
+    monkeypatch.chdir(DOCS.parent)
+    exec(source.replace("64", "9"), {})  # as printed, but with fewer worlds
+    printed = capsys.readouterr().out
+    assert "(9, 47) (9, 12) True" in printed
+    assert printed.startswith("[25 25 25 25 25 25 25  0 25]")

@@ -6,14 +6,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+import yaml
 
 from mjrig.editor.assets.drops import drop_files
 from mjrig.editor.replay.recorded_signals import KINDS, recorded_curves, unit_of
 from mjrig.recording.recorder import Recorder
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
+from mjrig.sim2sim.fixing import policy_file
 from tests.editor.ui_driver import wait_until
 from tests.editor.windows import SWINGS, Bench
+from tests.places import ASSETS, SCENES
 
 pytest.importorskip("h5py")
 PANEL = "//Replay/"
@@ -96,6 +99,50 @@ def test_a_dropped_recording_is_scrubbed_and_compared(bench: Bench, tmp_path: Pa
     report = tmp_path / "take-report" / "report.html"
     assert pages == [report.as_uri()]
     assert json.loads(report.with_suffix(".json").read_text())["verdict"] == "differs"
+    assert not bench.problems
+
+
+def test_fix_repairs_a_copy_of_the_policy_file_and_undo_takes_it_back(tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime", reason="networks need onnxruntime (extra `policy`)")
+    said = yaml.safe_load((ASSETS / "walk" / "policy.yaml").read_text())
+    said["network"] = str(ASSETS / "walk" / said["network"])
+    said["action"]["scale"] = 0.4
+    policy, fixed = tmp_path / "policy.yaml", tmp_path / "policy-fixed.yaml"
+    policy.write_text(yaml.safe_dump(said))
+    scene = Scene.load(SCENES / "quadruped_walk.yaml")
+    actor = scene.actors[0]
+    scene.set(f"{actor.name}.model", str((scene.base / str(actor.model)).resolve()))
+    scene.set(f"{actor.name}.Policy.file", str(policy))
+    before, seen = policy.read_text(), dict[str, Any]()
+    bench = Bench.on_file(tmp_path / "walk.yaml", scene.to_text())
+    panel = bench.window.replay
+
+    def works(ctx: Any) -> None:
+        bench.window.show_recording(ASSETS / "walk" / "walk.npz")
+        wait_until(ctx, lambda: panel.replaying.recording is not None)
+        ctx.yield_(3)
+        ctx.item_click(PANEL + "##mode")
+        ctx.item_click("//##Combo_00/policy")
+        ctx.item_click(PANEL + "###compare")
+        wait_until(ctx, lambda: panel.check is None)
+        ctx.yield_(3)
+        seen["finding"] = panel.answer and panel.answer.findings[0]
+        ctx.item_click(PANEL + "###fix 1")
+        ctx.yield_(2)
+        seen["used"] = policy_file(bench.state.scene)
+        bench.state.session.undo()
+        ctx.yield_(2)
+        seen["undone"] = policy_file(bench.state.scene)
+
+    bench.run(works)
+    assert seen["finding"].startswith("action_scale of 12 joints is 0.4 here, 0.25 in the rec")
+    assert (seen["used"], seen["undone"]) == (fixed, policy)
+    assert yaml.safe_load(fixed.read_text()) == {
+        **said,
+        "action": {**said["action"], "scale": 0.25},
+    }
+    assert policy.read_text() == before
+    assert any(line.startswith("fixed: ") and "0.4 → 0.25" in line for line in bench.said)
     assert not bench.problems
 
 

@@ -107,7 +107,7 @@ def test_set_changes_properties_before_the_run(capsys: Output, scene: str) -> No
     [
         ("dog.pd.kpp=40", "PDController has no property 'kpp'; did you mean 'kp'?"),
         ("dgo.pd.kp=40", "the scene has no actor 'dgo'; did you mean 'dog'?"),
-        ("dog.pd.kp=stiff", "dog.PDController.kp: must be a number, got 'stiff'"),
+        ("dog.PDController.kp=stiff", "must be a number, got 'stiff'"),
         ("dog.pd.kp=010", "value:1:1: 010 is not a decimal number; write it as one"),
         (
             "dog.pd.kp=[1",
@@ -120,7 +120,7 @@ def test_set_changes_properties_before_the_run(capsys: Output, scene: str) -> No
 def test_a_setting_that_is_wrong_is_one_line(
     capsys: Output, scene: str, setting: str, expected: str
 ) -> None:
-    assert failure(capsys, "run", scene, "--set", setting) == expected
+    assert failure(capsys, "run", scene, "--set", setting) == f"--set {setting}: {expected}"
 
 
 @pytest.mark.parametrize(
@@ -222,14 +222,15 @@ def test_a_scene_that_is_wrong_is_one_line_with_its_place(
 def test_a_missing_scene_is_one_line(capsys: Output, scene: str, command: str) -> None:
     missing = scene.replace("s.yaml", "t.yaml")
     assert failure(capsys, command, missing) == (
-        f"{missing}:1:1: there is no such file; did you mean 's.yaml'?"
+        f"{missing}: there is no such file; did you mean 's.yaml'?"
     )
 
 
 def test_debug_shows_the_traceback(scene: str) -> None:
+    wrong = ["check", scene, "--set", "cat.pd.kp=1", "--debug"]
     with pytest.raises(SceneError):
-        main(["check", scene + "x", "--debug"])
-    done = mjrig("check", scene + "x", "--debug")
+        main(wrong)
+    done = mjrig(*wrong)
     assert done.returncode == 1
     assert done.stderr.startswith("Traceback (most recent call last):")
 
@@ -367,7 +368,7 @@ def test_a_variable_gets_another_value(capsys: Output, flexible: str) -> None:
         "dog.PDController.kp: must be >= 0 N·m/rad, got -1"
     )
     assert failure(capsys, "check", flexible, "--var", "pk=1") == (
-        f"{flexible}:1:1: the scene has no variable 'pk'; did you mean 'kp'?"
+        "--var pk=1: the scene has no variable 'pk'; did you mean 'kp'?"
     )
 
 
@@ -386,7 +387,7 @@ def test_two_scenes_are_told_apart(capsys: Output, scene: str, flexible: str) ->
     assert capsys.readouterr().out == "dog.PDController.kp: 10 → 20\n"
     assert main(["diff", scene, flexible, "--exit-code"]) == 1
     capsys.readouterr()
-    assert failure(capsys, "diff", scene, "nope.yaml").startswith("nope.yaml:1:1: ")
+    assert failure(capsys, "diff", scene, "nope.yaml").startswith("nope.yaml: there is no such")
 
 
 def test_a_watched_scene_is_checked_until_somebody_interrupts(

@@ -149,6 +149,28 @@ def test_a_function_can_say_what_is_observed(tmp_path: Path) -> None:
     assert env.observation_names == ()
 
 
+@pytest.mark.parametrize("kind", ["SyncVectorEnv", "AsyncVectorEnv"])
+def test_each_of_a_vector_of_environments_is_that_environment_alone(kind: str) -> None:
+    from gymnasium import vector
+
+    def make() -> SceneEnv:
+        return SceneEnv(SCENES / "pendulum.yaml", duration=0.1, noise=0.3)
+
+    envs = getattr(vector, kind)([make] * 3)
+    alone = [make() for _ in range(3)]
+    rng, seen = np.random.default_rng(4), []
+    try:
+        seen.append(envs.reset(seed=11)[0])
+        actions = rng.uniform(-1.0, 1.0, (4, *envs.action_space.shape))
+        seen += [envs.step(action)[0] for action in actions]
+    finally:
+        envs.close()
+    for i, env in enumerate(alone):
+        expected = [env.reset(seed=11 + i)[0], *(env.step(a[i])[0] for a in actions)]
+        assert np.array_equal([row[i] for row in seen], expected)
+    assert not np.array_equal(seen[0][0], seen[0][1])
+
+
 def test_pictures_show_the_state() -> None:
     env = SceneEnv(SCENES / "pendulum.yaml", render_mode="rgb_array", width=64, height=48)
     env.reset()

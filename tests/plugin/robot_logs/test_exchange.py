@@ -10,7 +10,16 @@ from rosbags.highlevel import AnyReader
 
 import mjrig
 from mjrig.cli.main import main
-from mjrig.recording.tables import arrays_of, meta_of
+from mjrig.recording.recording import (
+    ActorRecording,
+    Efforts,
+    IntegrationStates,
+    PolicyTicks,
+    RecordedCommands,
+    Recording,
+)
+from mjrig.recording.tables import arrays_of, joint_columns, meta_of
+from mjrig.robot_logs.exchange.h5_recording import write_h5
 from tests.plugin.robot_logs import simulated as sim
 
 DOCS = Path(__file__).parents[3] / "docs" / "robot-logs.md"
@@ -47,6 +56,84 @@ def test_no_number_is_lost_on_the_way_through_mcap_and_hdf5(recorded: Path, tmp_
         assert {k: v for k, v in said.items() if k not in changed} == {
             k: v for k, v in facts.items() if k not in changed
         }
+
+
+def drawn(random: np.random.Generator) -> Recording:
+    """A recording of anything: robots, joints, columns that are there or not, any numbers."""
+    steps = int(random.integers(1, 40))
+
+    def numbers(rows: int, columns: int, kind: Any = np.float64, *, odd: bool = False) -> Any:
+        values = random.normal(size=(rows, columns)) * 10.0 ** random.integers(-300, 300)
+        if odd and values.size:
+            values.flat[0], values.flat[-1] = np.inf, np.nan
+        return (
+            values.astype(kind)
+            if kind == np.float64
+            else random.normal(size=values.shape).astype(kind)
+        )
+
+    def some(most: int) -> Any:
+        count = int(random.integers(1, most + 2))
+        return np.sort(random.choice(most + 1, min(count, most + 1), replace=False)).astype(
+            np.int64
+        )
+
+    actors = {}
+    for name in ("left", "right")[: int(random.integers(1, 3))]:
+        kinds = random.choice(
+            ["hinge", "slide", "ball", "free"], int(random.integers(1, 5))
+        ).tolist()
+        joints = joint_columns(Path(), [[f"j{k}", kind] for k, kind in enumerate(kinds)])
+        nq, nv, width = joints[-1].qpos.stop, joints[-1].dof.stop, int(random.integers(1, 4))
+        rows, sent, felt, ticks = (some(steps) for _ in range(4))
+        has = random.random(6) < 0.5
+        actors[name] = ActorRecording(
+            name=name,
+            joints=joints,
+            step=rows,
+            time=rows * 0.002,
+            qpos=numbers(len(rows), nq),
+            qvel=numbers(len(rows), nv) if has[0] else None,
+            actuators=tuple(f"m{k}" for k in range(width)),
+            driven=tuple(f"j{k}" if k < len(kinds) else "" for k in range(width)),
+            commands=RecordedCommands(
+                sent, *(numbers(len(sent), width) for _ in range(3)),
+                {"turn": numbers(len(sent), 3)} if has[1] else {},
+            ) if has[2] else None,
+            efforts=Efforts(
+                felt, numbers(len(felt), width),
+                numbers(len(felt), width, odd=True) if has[3] else None,
+            ) if has[4] else None,
+            policy=PolicyTicks(
+                ticks, numbers(len(ticks), 5, np.float32), numbers(len(ticks), 2, np.float32),
+                numbers(len(ticks), 3), ("j0", "j1"),
+            ) if has[5] else None,
+        )  # fmt: skip
+    states = some(steps)
+    full = IntegrationStates(states, numbers(len(states), 7)) if random.random() < 0.5 else None
+    return Recording(
+        Path("drawn"), "drawn", 0.002, steps, actors, full, {"seed": 3, "text": "ä→"}, ("a note",)
+    )
+
+
+def test_no_number_of_any_recording_is_lost(tmp_path: Path) -> None:
+    """HDF5 → MCAP → HDF5, by content drawn at random; NaN, infinity and 1e±300 are numbers too."""
+    random = np.random.default_rng(17)
+    for k in range(40):
+        first = drawn(random)
+        write_h5(first, tmp_path / f"{k}.h5")
+        for a, b in ((f"{k}.h5", f"{k}.mcap"), (f"{k}.mcap", f"{k}_back.h5")):
+            assert main(["convert", str(tmp_path / a), str(tmp_path / b)]) == 0
+        wanted = arrays_of(first)
+        for name in (f"{k}.h5", f"{k}.mcap", f"{k}_back.h5"):
+            found = mjrig.read_recording(tmp_path / name)
+            arrays = arrays_of(found)
+            assert list(arrays) == list(wanted)
+            for key, values in wanted.items():
+                assert arrays[key].dtype == values.dtype, key
+                assert arrays[key].tobytes() == values.tobytes(), key
+            assert found.notes == first.notes and found.steps == first.steps
+            assert found.attributes["text"] == "ä→"
 
 
 def test_another_reader_sees_joint_states(recorded: Path, tmp_path: Path) -> None:

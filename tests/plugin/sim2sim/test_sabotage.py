@@ -10,30 +10,36 @@ import yaml
 
 import mjrig
 from mjrig.cli.main import main
-from tests.campaign import CAMPAIGN, Tally
+from tests.campaign import CAMPAIGN, SEED, Tally
+from tests.places import ROOT
 
 pytest.importorskip("onnxruntime", reason="networks need onnxruntime (extra `policy`)")
 
-from tests.plugin.sim2sim.sabotage import (
-    MISTAKES,
+from tests.plugin.sim2sim.sabotage.fixtures import (
+    MAKERS,
     ROBOTS,
     Fixture,
-    Judged,
-    Sabotaged,
-    driven_fixture,
-    judge,
-    plain,
-    policy,
+    available,
     shared_fixture,
     walk_fixture,
 )
-from tests.test_real_transfer import FIXTURES
+from tests.plugin.sim2sim.sabotage.judging import (
+    FIRST,
+    THREE,
+    WRONG,
+    Judged,
+    figures,
+    judge,
+    table,
+)
+from tests.plugin.sim2sim.sabotage.policy_mistakes import policy
+from tests.plugin.sim2sim.sabotage.running import CaseLog, Run, drawn_cases
+from tests.plugin.sim2sim.sabotage.sabotaged import Sabotaged, plain
+from tests.plugin.sim2sim.sabotage.table import MISTAKES
 
 needs_shared = pytest.mark.skipif(
     not ROBOTS.is_dir(), reason="needs the robots of ../shared beside the checkout"
 )
-#: The bars: the true cause is first, among the first three, and a wrong one is claimed.
-FIRST, THREE, WRONG = 0.80, 0.90, 0.02
 #: In `make test`: the cheap ones, one of each stage.
 SHORT = (
     "kp of one joint",
@@ -205,52 +211,46 @@ def test_gains_of_a_policy_that_stands_are_not_taken_for_the_robots(tmp_path: Pa
     assert set(found.fix[0].value.values()) == {5.0}  # type: ignore[attr-defined]
 
 
-def fixtures(folder: Path) -> list[Fixture]:
-    own = [walk_fixture(), driven_fixture("arm", folder), driven_fixture("humanoid", folder)]
-    shared = [shared_fixture(n, folder) for n in FIXTURES] if ROBOTS.is_dir() else []
-    return own + shared
+@pytest.mark.campaign
+@pytest.mark.skipif(not CAMPAIGN, reason="the whole table takes an hour: make campaign")
+@pytest.mark.parametrize("name", MAKERS)
+def test_the_whole_table(
+    name: str, tally: Tally, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if name not in available():
+        pytest.skip("needs the robots of ../shared beside the checkout")
+    cases, run = drawn_cases([name], 1.0, 0), Run(tmp_path, CaseLog(out("sabotage.jsonl")))
+    rows = []
+    for _ in tally.cases(f"sabotage: {name}", 0, len(cases), minutes=50):
+        rows.append(run.table(cases[tally.tried - 1]))
+    shares = shown([r for r in rows if r is not None], capsys)
+    if shares[0] < FIRST or shares[1] < THREE or shares[2] > WRONG:
+        tally.found("see the table above")
 
 
 @pytest.mark.campaign
-@pytest.mark.skipif(not CAMPAIGN, reason="the whole table takes an hour: make campaign")
-def test_the_whole_table(tally: Tally, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    everything = [(f, m) for f in fixtures(tmp_path) for m in MISTAKES]
-    rows: list[Judged] = []
-    for _ in tally.cases("sabotage", 0, len(everything), minutes=50):
-        fixture, mistake = everything[tally.tried - 1]
-        folder = tmp_path / str(tally.tried)
-        folder.mkdir()
-        found = judge(fixture, mistake, folder)
-        if found is not None:
-            rows.append(found)
+@pytest.mark.skipif(not CAMPAIGN, reason="takes several minutes: make campaign")
+def test_mistakes_that_the_table_does_not_have(
+    tally: Tally, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = Run(tmp_path, CaseLog(out("sabotage_drawn.jsonl")))
+    rows = []
+    for _ in tally.cases("sabotage: drawn at random", 0, 100, minutes=30):
+        rows.append(run.drawn(tally.tried - 1, SEED)[1])
+    shares = shown([r for r in rows if r is not None], capsys)
+    if shares[2] > WRONG:
+        tally.found("see the table above")
+
+
+def out(name: str) -> Path:
+    """Where a campaign logs its cases."""
+    path = ROOT / "out" / name
+    path.parent.mkdir(exist_ok=True)
+    return path
+
+
+def shown(rows: list[Judged], capsys: pytest.CaptureFixture[str]) -> tuple[float, float, float]:
+    """Print the figures, and return them."""
     with capsys.disabled():
         print(f"\n{table(rows)}")
-    shares = figures(rows)
-    if shares[0] < FIRST or shares[1] < THREE or shares[2] > WRONG:
-        tally.found(table(rows))
-
-
-def figures(rows: list[Judged]) -> tuple[float, float, float]:
-    """Shares: first, among the first three, wrong with confidence."""
-    count = max(len(rows), 1)
-    return (
-        sum(r.first for r in rows) / count,
-        sum(r.near for r in rows) / count,
-        sum(bool(r.wrong) for r in rows) / count,
-    )
-
-
-def table(rows: list[Judged]) -> str:
-    """The figures of each fixture and of all, and every case that was not named first."""
-    names = list(dict.fromkeys(r.fixture for r in rows))
-    lines = [f"{'':22}cases  first  three  wrong  CPU of one diagnosis: median, most [s]"]
-    for name in [*names, "all"]:
-        mine = [r for r in rows if name in (r.fixture, "all")]
-        first, near, wrong = figures(mine)
-        seconds = sorted(r.seconds for r in mine)
-        lines.append(
-            f"{name:22}{len(mine):5}  {first:5.0%}  {near:5.0%}  {wrong:5.1%}  "
-            f"{seconds[len(mine) // 2]:.1f}, {seconds[-1]:.1f}"
-        )
-    lines += [f"{r.fixture:22}{r.mistake:32}{r.said[:90]}" for r in rows if not r.first]
-    return "\n".join(lines)
+    return figures(rows)

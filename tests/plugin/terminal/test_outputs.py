@@ -1,38 +1,16 @@
 """What a command writes is checked before its work begins: every option of every command."""
 
-import argparse
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import mjrig
-from mjrig.cli.main import main, program
+from mjrig.cli.main import main
 from mjrig.terminal.outputs import Output
+from tests.command_lines import ARM, COMMANDS, READ, SCENE, line
 
-ARM = """<mujoco><worldbody><body><joint name="j" axis="0 1 0"/><geom size=".1"/></body></worldbody>
-<actuator><motor name="m" joint="j"/></actuator></mujoco>"""
-SCENE = """mjrig: 1
-actors:
-  - {name: arm, model: arm.xml, components: [{type: PDController, kp: 20, kv: 1}]}
-"""
-#: Options of type Path that name what is read.
-READ = {"scene", "before", "after", "recording", "recordings", "source", "policy", "model", "files"}
-READ |= {"replay", "file", "policies"}
-
-
-def _commands(parser: argparse.ArgumentParser, name: str = "") -> Iterator[tuple[str, Any]]:
-    inner = [a for a in parser._actions if isinstance(a, argparse._SubParsersAction)]
-    if not inner:
-        yield name.strip(), parser
-    for action in inner:
-        for word, one in action.choices.items():
-            yield from _commands(one, f"{name} {word}")
-
-
-COMMANDS = dict(_commands(program()))
 OUTPUTS = [
     pytest.param(command, output, id=f"{command} {output.dest}")
     for command, parser in COMMANDS.items()
@@ -45,27 +23,6 @@ def test_every_path_is_read_or_declared_as_written() -> None:
         written = {o.dest for o in parser.get_default("outputs") or ()}
         paths = {a.dest for a in parser._actions if a.type is Path}
         assert paths == written | (paths & READ), command
-
-
-def _line(command: str, dest: str, value: Path) -> list[str]:
-    """A command line whose work could not be done: the recording is damaged."""
-    parser = COMMANDS[command]
-    words: list[str] = command.split()
-    for action in parser._actions:
-        if not action.option_strings and action.dest != dest:
-            words.append(
-                {"scene": "s.yaml", "before": "s.yaml", "after": "s.yaml"}.get(
-                    action.dest, "run.h5"
-                )
-            )
-        elif action.dest == dest:
-            words += [*action.option_strings[:1], str(value)]
-        elif action.required:
-            words += [
-                action.option_strings[0],
-                {"model": "arm.xml", "output": "o"}.get(action.dest, "1"),
-            ]
-    return words
 
 
 @pytest.fixture
@@ -101,7 +58,7 @@ def test_what_cannot_be_written_is_refused_before_the_work(
     if output.suffixes:
         targets.append("a.wrong")
     for target in targets:
-        assert main(_line(command, output.dest, Path(target))) == 1
+        assert main(line(command, {output.dest: target})) == 1
         said = capsys.readouterr().err
         assert said.startswith(f"mjrig: {target}: ") and said.count("\n") == 1, said
 
@@ -121,7 +78,7 @@ def test_what_is_read_is_not_written(
         os.link("s.yaml" if action.dest == "scene" else "run.h5", same)
         words = [
             w if w not in ("s.yaml", "run.h5", "arm.xml") else str(same)
-            for w in _line(command, output.dest, same)
+            for w in line(command, {output.dest: str(same)})
         ]
         assert main(words) == 1
         assert "is what the command reads" in (said := capsys.readouterr().err) or "exists" in said

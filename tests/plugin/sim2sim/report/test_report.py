@@ -154,7 +154,11 @@ def test_what_is_wrong_is_said_on_one_line(
     assert capsys.readouterr().err == f"mjrig: {message}\n"
 
 
-def test_a_policy_needs_a_scene(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_policy_needs_a_scene(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("policy.yaml").write_text("network: walk.onnx")
     assert main(["replay", "policy.yaml"]) == 1
     expected = "mjrig: policy.yaml: needs a scene to be replayed in: --scene SCENE\n"
     assert capsys.readouterr().err == expected

@@ -48,7 +48,8 @@ def test_another_robot(scene: mjrig.Scene, recording: Recording) -> None:
     share = recording.actors["robot"]
     other = edited(recording, joints=(replace(share.joints[0], name="leg"),), driven=("leg",))
     other = replace(other, actors={"dog": other.actors["robot"]})
-    with refused(FitError, "walk.h5: it has no actor 'robot'; available: dog"):
+    text = "walk.h5: is of another robot than 'robot': its joints are leg; here: swing"
+    with refused(FitError, text):
         fit(scene, [other], ["kp"])
 
 

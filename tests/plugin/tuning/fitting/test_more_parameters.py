@@ -12,7 +12,9 @@ import mjrig
 from mjrig.cli.main import main
 from mjrig.errors import FitError
 from mjrig.recording.recording import Recording
-from mjrig.tuning.fitting.fit import fit
+from mjrig.tuning.fitting.fit import Fit, fit
+from mjrig.tuning.fitting.fit_report import put_fit
+from mjrig.tuning.fitting.identifiability import Estimate
 from mjrig.tuning.simulated import inertial
 from tests.plugin.tuning.fitting.fit_worlds import (
     SWING,
@@ -124,6 +126,54 @@ def heavier(scene: mjrig.Scene, text: str) -> Recording:
     return noisy(found, 0, *NOISE)
 
 
+def described(world: mjrig.World) -> dict[str, float]:
+    """The link as it is compiled."""
+    pseudo = inertial.pseudo_inertia(world.model, world.model.body("robot/link").id)
+    return dict(zip(inertial.NAMES, inertial.described(pseudo).tolist(), strict=True))
+
+
+def written(scene: mjrig.Scene, found: Fit) -> dict[str, float]:
+    """The link of a world that is built from the file a fit was written to."""
+    kept = mjrig.Scene.parse(scene.to_text(), scene.base)
+    put_fit(found, kept)
+    path = scene.base / "fitted.yaml"
+    kept.save(path)
+    return described(mjrig.World(mjrig.Scene.load(path)))
+
+
+@pytest.mark.parametrize("parameters", [("mass",), ("centre",), ("inertia",), ("mass", "payload")])
+def test_what_is_written_is_the_body_that_was_simulated(
+    scene: mjrig.Scene, parameters: tuple[str, ...]
+) -> None:
+    """Whichever of its numbers were fitted, and if the scene states the body already."""
+    random = np.random.default_rng(len(parameters[0]))
+    for _ in range(3):
+        model = mjrig.World(scene).model
+        body = model.body("robot/link").id
+        base = inertial.factor(inertial.pseudo_inertia(model, body))
+        theta = np.zeros(inertial.SIZE)
+        for name in set(parameters) & set(inertial.PARTS):
+            theta[list(inertial.PARTS[name])] = random.normal(0.0, 0.2, len(inertial.PARTS[name]))
+        simulated, load = inertial.pseudo_of(base, theta), np.array(random.uniform(0.1, 0.5))
+        values = dict(zip(inertial.NAMES, inertial.described(simulated).tolist(), strict=True))
+        values = {n: v for n, v in values.items() if n.split(".")[0] in parameters}
+        if "payload" in parameters:
+            values["payload"], simulated = float(load), inertial.with_payload(simulated, load)
+        estimates = [Estimate("link", "", n, v, 0.0, v, v) for n, v in values.items()]
+        found = Fit("robot", tuple(estimates), (), {}, {})
+        body_now = written(scene, found)
+        wanted = inertial.described(simulated)
+        np.testing.assert_allclose([*body_now.values()], wanted, rtol=1e-7, atol=1e-9)
+        put_fit(found, scene)
+
+
+def test_a_body_that_the_motion_does_not_show_is_not_written(scene: mjrig.Scene) -> None:
+    vague = Estimate("link", "", "mass", 2.0, 1.0, 0.0, 9.0, identifiable=False)
+    before = scene.to_text()
+    put_fit(Fit("robot", (vague,), (), {}, {}), scene)
+    assert scene.to_text() == before
+
+
 def test_mass_and_centre_of_a_body(scene: mjrig.Scene) -> None:
     log = heavier(scene, '<geom pos="0 0 -0.1" size="0.01" mass="0.3"/>')
     scene.set(f"{PD}.kp", 31.0)
@@ -135,6 +185,10 @@ def test_mass_and_centre_of_a_body(scene: mjrig.Scene) -> None:
     assert moment == pytest.approx(-(1.0 * 0.2 + 0.3 * 0.1), rel=0.01)
     assert not by["inertia.zz"].identifiable
     assert "assumed beforehand" in by["inertia.zz"].reason
+    body = written(scene, found)
+    assert body["mass"] == pytest.approx(by["mass"].value, rel=1e-9)
+    for name in inertial.NAMES:
+        assert body[name] == pytest.approx(by[name].value, rel=1e-8, abs=1e-10)
 
 
 def test_a_payload_on_a_named_body(scene: mjrig.Scene) -> None:
@@ -146,6 +200,11 @@ def test_a_payload_on_a_named_body(scene: mjrig.Scene) -> None:
     mass = found["link", "payload"]
     assert mass.value == pytest.approx(0.2, rel=0.02)
     assert mass.low <= 0.2 <= mass.high
+    before = described(mjrig.World(scene))
+    body = written(scene, found)
+    assert body["mass"] == pytest.approx(before["mass"] + mass.value, rel=1e-9)
+    same = [n for n in inertial.NAMES if n != "mass"]  # a point at the centre changes nothing else
+    assert [body[n] for n in same] == pytest.approx([before[n] for n in same], abs=1e-10)
     with pytest.raises(FitError, match="no body 'hand'"):
         fit(scene, [log], names, payload="hand")
     with pytest.raises(FitError, match="name the body that carries it"):

@@ -55,7 +55,7 @@ def test_a_task_has_one_row_however_often_it_comes(tmp_path: Path) -> None:
 def test_a_line_is_on_disk_as_soon_as_it_is_added(tmp_path: Path) -> None:
     with table(tmp_path) as found:
         found.add(outcome(1, 0.25))
-        assert found.path.read_text().endswith("0,1,0.25,0.500000,ok,\n")
+        assert found.path.read_text().endswith("0,1,0.25,0.500000,mujoco float64,ok,\n")
 
 
 @pytest.mark.parametrize("cut", [1, 5, 30])
@@ -74,7 +74,7 @@ def test_a_torn_last_line_is_cut_off_and_its_task_runs_again(tmp_path: Path, cut
 def test_a_torn_header_is_written_again(tmp_path: Path) -> None:
     (tmp_path / "results.csv").write_text("task,se")
     with table(tmp_path) as found:
-        assert found.path.read_text() == "task,seed,kp,rmse,seconds,status,error\n"
+        assert found.path.read_text() == "task,seed,kp,rmse,seconds,engine,status,error\n"
 
 
 def test_results_of_something_else_are_not_mixed_by_accident(tmp_path: Path) -> None:
@@ -94,8 +94,8 @@ def test_other_columns_are_refused(tmp_path: Path) -> None:
     with table(tmp_path):
         pass
     with refused(
-        f"{tmp_path / 'results.csv'}: has the columns task, seed, kp, rmse, seconds, status, "
-        "error; these results have task, seed, kv, rmse, seconds, status, error; "
+        f"{tmp_path / 'results.csv'}: has the columns task, seed, kp, rmse, seconds, engine, "
+        "status, error; these results have task, seed, kv, rmse, seconds, engine, status, error; "
         "choose another folder"
     ):
         ResultsFile(tmp_path, ["kv"], ["rmse"], ABOUT).__enter__()
@@ -107,7 +107,7 @@ def test_a_damaged_line_is_named(tmp_path: Path) -> None:
     text = found.path.read_text()
     found.path.write_text(text + "abc,0\n")
     with refused(
-        f"{found.path}:3: has 2 columns instead of 7; remove the line, its task runs again"
+        f"{found.path}:3: has 2 columns instead of 8; remove the line, its task runs again"
     ):
         table(tmp_path).__enter__()
 

@@ -1,0 +1,1 @@
+"""MuJoCo Warp: many worlds of a lowered scene on a GPU, in single precision."""

@@ -100,6 +100,8 @@ def run(options: argparse.Namespace) -> int:
     limits = read_thresholds(options.fail_below, names)
     if options.record is not None:
         return _record(options, suite, names)
+    if options.videos < 0:
+        raise PropertyError(f"--videos must be at least 0, got {options.videos}")
     if options.videos and options.output is None:
         raise PropertyError("--videos needs -o, the folder they are written to")
     tell = lambda text: print(text, file=sys.stderr) if sys.stderr.isatty() else None  # noqa: E731

@@ -77,6 +77,7 @@ def bench_page(found: Benched, suite: str) -> str:
 
 def _body(found: Benched, suite: str) -> Iterator[str]:
     seeds = len(found.seeds)
+    yield "<style>.intervals svg { min-width: 27rem; }</style>"
     yield f"<h1>Bench: {escape(found.suite.title)}</h1>"
     yield f'<p class="dim">{seeds} paired seeds per task; intervals are Wilson, 95 %.</p>'
     ranks = [row.rank for row in leaderboard(found)]
@@ -88,7 +89,7 @@ def _body(found: Benched, suite: str) -> Iterator[str]:
     yield from html_table(("policy", "up", "share up [95 %]"), board)
     yield '<p class="dim">= : the interval overlaps that of the best of the rank.</p>'
     yield "<h2>Share of episodes without a fall</h2>"
-    yield interval_picture(found)
+    yield f'<div class="scroll intervals">{interval_picture(found)}</div>'
     yield "<h2>Tasks</h2>"
     yield '<p class="dim">Means over episodes without a fall; blank below 20 % of them.</p>'
     # Intervals stay on one line: the table scrolls where it is too wide.
@@ -117,6 +118,8 @@ def _films(found: Benched) -> Iterator[str]:
     )
     for task in found.tasks:
         own = [film for film in found.films if film.task == task]
+        ranks = list(dict.fromkeys(film.rank for film in own))
+        own.sort(key=lambda film: ranks.index(film.rank))  # the worst of all side by side
         if own:
             yield f'<h3>{escape(task)}</h3><div class="films">'
             yield from map(_film, own)

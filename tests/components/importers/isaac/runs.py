@@ -33,6 +33,11 @@ _LEG = """
           <geom type="capsule" fromto="0 0 0 0 0 -0.3" size="0.04" mass="1" group="1"/>
         </body>
       </body>"""
+_ARM = """
+      <body name="arm" pos="0 0 0.15">
+        <joint name="arm_joint" axis="1 0 0" range="-1 1" armature="0.01"/>
+        <geom type="capsule" fromto="0 0 0 0.2 0 0" size="0.02" mass="0.5" group="1"/>
+      </body>"""
 _MODEL = """
 <mujoco model="walker">
   <compiler angle="radian"/>
@@ -43,30 +48,38 @@ _MODEL = """
     <body name="trunk" pos="0 0 0.8">
       <freejoint name="root"/>
       <geom type="box" size="0.1 0.1 0.1" pos="0.03 0.01 0.02" mass="5" group="1"/>
-      <site name="imu" pos="0.05 0 0.02"/>{legs}
-      <body name="arm" pos="0 0 0.15">
-        <joint name="arm_joint" axis="1 0 0" range="-1 1" armature="0.01"/>
-        <geom type="capsule" fromto="0 0 0 0.2 0 0" size="0.02" mass="0.5" group="1"/>
-      </body>
+      <site name="imu" pos="0.05 0 0.02"/>{limbs}
     </body>
   </worldbody>
   {actuators}
 </mujoco>"""
 #: Order of the actuators: neither that of the joints nor that of the training.
-_MOTORS = ("left_knee", "left_hip", "right_knee", "right_hip", "arm")
+MOTORS = ("left_knee", "left_hip", "right_knee", "right_hip", "arm")
+LIMBS = ("right", "left", "arm")
 
 
-def model(folder: Path, kind: str = "motor", limit: float = 40.0) -> Path:
-    """The robot in a file; kind none: without actuators."""
+def model(
+    folder: Path,
+    kind: str = "motor",
+    limit: float = 40.0,
+    limbs: Sequence[str] = LIMBS,
+    motors: Sequence[str] = MOTORS,
+) -> Path:
+    """The robot in a file, with limbs and motors in an order; kind none: without actuators."""
     said = {"motor": f'ctrlrange="-{limit:g} {limit:g}"',
             "position": f'kp="500" forcerange="-{limit:g} {limit:g}"'}  # fmt: skip
     made = "".join(
-        f'<{kind} name="{name}" joint="{name}_joint" {said.get(kind, "")}/>' for name in _MOTORS
+        f'<{kind} name="{name}" joint="{name}_joint" {said.get(kind, "")}/>' for name in motors
     )
-    legs = _LEG.format(side="right", y=-0.1) + _LEG.format(side="left", y=0.1)
+    made_limbs = {
+        "right": _LEG.format(side="right", y=-0.1),
+        "left": _LEG.format(side="left", y=0.1),
+        "arm": _ARM,
+    }
+    there = "".join(made_limbs[limb] for limb in limbs)
     actuators = f"<actuator>{made}</actuator>" if kind != "none" else ""
     path = folder / "walker.xml"
-    path.write_text(_MODEL.format(legs=legs, actuators=actuators))
+    path.write_text(_MODEL.format(limbs=there, actuators=actuators))
     return path
 
 

@@ -35,10 +35,20 @@ def write_networks(folder: Path, groups: dict[str, Any]) -> None:
             networks.lstm(network_of(group, folder), batch_first=len(group["network_file"]) % 2 > 0)
 
 
-def differences(folder: Path, data: runs.Data, *, tied: bool = False, **options: Any) -> str:
-    """Import a run and compare it with the loop of the tests; empty: they do the same."""
+def differences(
+    folder: Path, data: runs.Data, rng: random.Random | None = None, **options: Any
+) -> str:
+    """Import a run and compare it with the loop of the tests; empty: they do the same.
+
+    With `rng`, limbs and motors of the model are in any order, and the file may have aliases.
+    """
+    limbs, motors = list(runs.LIMBS), list(runs.MOTORS)
+    if rng is not None:
+        rng.shuffle(limbs)
+        rng.shuffle(motors)
+    tied = rng is not None and rng.random() < 0.5
     write_networks(folder / "params", data["scene"]["robot"]["actuators"])
-    model = runs.model(folder)
+    model = runs.model(folder, limbs=limbs, motors=motors)
     size, count = runs.sizes(model, data)
     network = biped.network(folder / "policy.onnx", size, count)
     config = runs.write(folder, data, tied=tied)
@@ -245,7 +255,7 @@ def test_generated_runs_do_what_a_loop_does(tmp_path: Path, tally: Tally) -> Non
     for rng in tally.cases("generated runs of Isaac Lab", 8, 2000):
         data = some_run(rng)
         try:
-            wrong = differences(tmp_path, data, tied=rng.random() < 0.5)
+            wrong = differences(tmp_path, data, rng)
         except mjrig.MjrigError as error:
             wrong = f"refused: {error}"
         if wrong:

@@ -35,7 +35,8 @@ def policy(folder: Path, name: str, seed: int, scale: float = 0.3, extra: bool =
 def switched(folder: Path, **second: Any) -> tuple[mjrig.World, Any, PolicySwitch]:
     """Two policies and a pause between them."""
     a = policy(folder, "a", 1)
-    b = policy(folder, "b", **{"seed": 2, "extra": True, **second})
+    given: dict[str, Any] = {"seed": 2, "extra": True, **second}
+    b = policy(folder, "b", **given)
     options = [{"name": "a", "file": a}, {"name": "rest", "after": 0.15},
                {"name": "b", "file": b, "after": 0.2}]  # fmt: skip
     switch = PolicySwitch(options=options, blend=0.02)

@@ -126,7 +126,8 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     made = getattr(getattr(item, "obj", None), "hypothesis", None)
     if not CAMPAIGN or made is None or item.get_closest_marker("campaign") is None:
         return (yield)
-    whole, examples = made.inner_test, Examples(made.inner_test)
+    name, whole = item.name.removeprefix("test_").replace("_", " "), made.inner_test
+    examples = Examples(name, whole)
 
     @wraps(whole)
     def limited(*given: object, **more: object) -> None:
@@ -139,7 +140,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
         failed = False
     finally:
         made.inner_test = whole
-        name = item.name.removeprefix("test_").replace("_", " ")
+        examples.note.drop()
         item.user_properties.append((TALLY, (name, examples.tried, int(failed))))
     return done
 

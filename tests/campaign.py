@@ -4,7 +4,7 @@ import json
 import os
 import random
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -53,11 +53,6 @@ class Note:
             self._last = time.monotonic()
             self._path.write_text(json.dumps([name, tried, findings[:10]]))
 
-    def drop(self) -> None:
-        """The campaign is over, and has a row."""
-        if self._path is not None:
-            self._path.unlink(missing_ok=True)
-
 
 class Tally:
     """Counts the cases of one campaign; `make campaign` prints all of them as a table.
@@ -101,15 +96,15 @@ class Tally:
         """Pass the counts on to the summary; fails if anything was found."""
         if self.name:
             self._record(TALLY, (self.name, self.tried, len(self.findings)))
-            self._note.drop()
+            self._note.keep(self.name, self.tried, self.findings, now=True)
         shown = "\n".join(self.findings[:10])
         assert not self.findings, f"{len(self.findings)} of {self.tried} cases:\n{shown}"
 
 
-def unfinished(folder: str) -> list[tuple[str, int, list[str]]]:
-    """The campaigns that were ended from outside: name, cases, findings."""
-    notes = sorted(Path(folder).glob("*.json"))
-    return [tuple(json.loads(note.read_text())) for note in notes]
+def unfinished(folder: str, done: Container[str]) -> list[tuple[str, int, list[str]]]:
+    """The campaigns that were ended from outside, and have no row: name, cases, findings."""
+    notes = [json.loads(note.read_text()) for note in sorted(Path(folder).glob("*.json"))]
+    return [(name, tried, found) for name, tried, found in notes if name not in done]
 
 
 class Examples:

@@ -140,7 +140,6 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
         failed = False
     finally:
         made.inner_test = whole
-        examples.note.drop()
         item.user_properties.append((TALLY, (name, examples.tried, int(failed))))
     return done
 
@@ -162,7 +161,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     ]
     if CAMPAIGN:
         rows += _without_tally(reports)
-    cut = unfinished(os.environ[PROGRESS]) if PROGRESS in os.environ else []
+    done = {name for name, _, _ in rows}
+    cut = unfinished(os.environ[PROGRESS], done) if PROGRESS in os.environ else []
     rows += [(f"{name} (ended before its time)", tried, len(found)) for name, tried, found in cut]
     width = max((len(name) for name, _, _ in rows), default=0)
     if rows:

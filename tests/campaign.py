@@ -4,7 +4,7 @@ import json
 import os
 import random
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +40,20 @@ def amount(usual: int, campaign: int) -> int:
     return campaign if CAMPAIGN else usual
 
 
+class Note:
+    """A file that says how far a campaign is: nobody else knows if its process is ended."""
+
+    def __init__(self) -> None:
+        folder, self._last = os.environ.get(PROGRESS), 0.0
+        self._path = Path(folder, f"{os.getpid()} {id(self)}.json") if folder else None
+
+    def keep(self, name: str, tried: int, findings: Sequence[str], *, now: bool = False) -> None:
+        """Write it, at most once in a second."""
+        if self._path is not None and (now or time.monotonic() - self._last > _APART):
+            self._last = time.monotonic()
+            self._path.write_text(json.dumps([name, tried, findings[:10]]))
+
+
 class Tally:
     """Counts the cases of one campaign; `make campaign` prints all of them as a table.
 
@@ -51,7 +65,7 @@ class Tally:
     def __init__(self, record: Callable[[str, object], None]) -> None:
         self._record = record
         self.name, self.tried, self.findings = "", 0, list[str]()
-        self._noted = 0.0
+        self._note = Note()
 
     def cases(
         self, name: str, usual: int, campaign: int, *, minutes: float = USUAL_MINUTES
@@ -70,47 +84,39 @@ class Tally:
             if CAMPAIGN and time.monotonic() > end:
                 return
             self.tried += 1
-            self._note()
+            self._note.keep(name, self.tried, self.findings)
             yield random.Random(f"{name} {SEED} {number}")
 
     def found(self, what: str) -> None:
         """Note that a case went wrong."""
         self.findings.append(f"case {self.tried - 1}: {what}")
-        self._noted = 0.0
-        self._note()
-
-    def _note(self) -> None:
-        """Note how far it is: nobody else knows if the process is ended."""
-        folder, now = os.environ.get(PROGRESS), time.monotonic()
-        if folder and CAMPAIGN and now - self._noted > _APART:
-            self._noted = now
-            note = Path(folder, f"{os.getpid()} {self.name}.json")
-            note.write_text(json.dumps([self.name, self.tried, self.findings[:10]]))
+        self._note.keep(self.name, self.tried, self.findings, now=True)
 
     def close(self) -> None:
         """Pass the counts on to the summary; fails if anything was found."""
         if self.name:
             self._record(TALLY, (self.name, self.tried, len(self.findings)))
-            if folder := os.environ.get(PROGRESS):
-                Path(folder, f"{os.getpid()} {self.name}.json").unlink(missing_ok=True)
+            self._note.keep(self.name, self.tried, self.findings, now=True)
         shown = "\n".join(self.findings[:10])
         assert not self.findings, f"{len(self.findings)} of {self.tried} cases:\n{shown}"
 
 
-def unfinished(folder: str) -> list[tuple[str, int, list[str]]]:
-    """The campaigns that were ended from outside: name, cases, findings."""
-    notes = sorted(Path(folder).glob("*.json"))
-    return [tuple(json.loads(note.read_text())) for note in notes]
+def unfinished(folder: str, done: Container[str]) -> list[tuple[str, int, list[str]]]:
+    """The campaigns that were ended from outside, and have no row: name, cases, findings."""
+    notes = [json.loads(note.read_text()) for note in sorted(Path(folder).glob("*.json"))]
+    return [(name, tried, found) for name, tried, found in notes if name not in done]
 
 
 class Examples:
     """Counts the examples of a Hypothesis test, and lets those pass that come when time is over."""
 
-    def __init__(self, test: Callable[..., object]) -> None:
-        self._test, self.tried = test, 0
+    def __init__(self, name: str, test: Callable[..., object]) -> None:
+        self.name, self._test, self.tried = name, test, 0
         self._end = time.monotonic() + 60.0 * min(USUAL_MINUTES, MINUTES)
+        self.note = Note()
 
     def __call__(self, *given: object, **more: object) -> None:
         if time.monotonic() < self._end:
             self.tried += 1
+            self.note.keep(self.name, self.tried, ())
             self._test(*given, **more)

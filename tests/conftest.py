@@ -126,7 +126,8 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     made = getattr(getattr(item, "obj", None), "hypothesis", None)
     if not CAMPAIGN or made is None or item.get_closest_marker("campaign") is None:
         return (yield)
-    whole, examples = made.inner_test, Examples(made.inner_test)
+    name, whole = item.name.removeprefix("test_").replace("_", " "), made.inner_test
+    examples = Examples(name, whole)
 
     @wraps(whole)
     def limited(*given: object, **more: object) -> None:
@@ -139,7 +140,6 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
         failed = False
     finally:
         made.inner_test = whole
-        name = item.name.removeprefix("test_").replace("_", " ")
         item.user_properties.append((TALLY, (name, examples.tried, int(failed))))
     return done
 
@@ -161,7 +161,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     ]
     if CAMPAIGN:
         rows += _without_tally(reports)
-    cut = unfinished(os.environ[PROGRESS]) if PROGRESS in os.environ else []
+    done = {name for name, _, _ in rows}
+    cut = unfinished(os.environ[PROGRESS], done) if PROGRESS in os.environ else []
     rows += [(f"{name} (ended before its time)", tried, len(found)) for name, tried, found in cut]
     width = max((len(name) for name, _, _ in rows), default=0)
     if rows:

@@ -93,8 +93,8 @@ def _is_said(controller: ArticulationController) -> bool:
 def _about_direct(robot: Articulation) -> Iterator[Finding]:
     """Actuators without a control law whose effort may be unbounded."""
     for binding in _direct(robot):
-        if binding.kind not in ("motor", *SERVOS) or model_ranges(binding):
-            continue
+        if binding.kind not in ("motor", *SERVOS) or model_ranges(binding) or not binding.gear:
+            continue  # without gear there is no effort to limit
         is_servo = binding.kind in SERVOS and binding.ctrl_range is not None
         if is_servo:
             text = "has no force limit: its ctrlrange bounds the target, not the effort"

@@ -14,7 +14,6 @@ from mjrig.control.articulation import Articulation
 from mjrig.errors import PropertyError
 from mjrig.files.file_content import head_of, root_element
 from mjrig.model_files.model_source import model_file
-from mjrig.names import how_many
 from mjrig.scene.actor import ActorDescription
 from mjrig.sim.world import World
 
@@ -249,8 +248,8 @@ def _about_fusing(robot: Articulation, model: Any, actor: ActorDescription) -> I
             "static-links",
             robot.name,
             static,
-            f"{how_many(len(static), 'link')} of the URDF without a joint are bodies of their own; "
-            "MuJoCo alone fuses them with their parents",
+            f"links of the URDF without a joint stay bodies ({len(static)}); MuJoCo alone fuses "
+            "them with their parents",
             "compiler: {fusestatic: true}",
             spelled=True,
             remedies=(

@@ -6,7 +6,6 @@ from pathlib import Path
 from mjrig.control.policy import PolicyComponent
 from mjrig.errors import RecordingError
 from mjrig.names import suggestion
-from mjrig.recording.beginning import beginning
 from mjrig.recording.recording import Recording
 from mjrig.sim.world import World
 from mjrig.sim2sim.compare.result import Replay
@@ -15,6 +14,7 @@ from mjrig.sim2sim.diagnose.recorded_diagnosis import diagnose_recording
 from mjrig.sim2sim.modes.kinematic_mode import replay_poses
 from mjrig.sim2sim.modes.policy_mode import judge_difference, replay_policy
 from mjrig.sim2sim.modes.targets_mode import replay_targets
+from mjrig.sim2sim.play.beginning import beginning
 from mjrig.sim2sim.settings import TOLERANCE, TRIALS
 
 

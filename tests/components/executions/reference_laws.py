@@ -35,7 +35,9 @@ class ReferenceLaw:
         if given.get("clamp_targets") and model.jnt_limited[joint]:
             self.range = tuple(model.jnt_range[joint])
         delay = given.get("delay", {})
-        steps = round(delay["seconds"] / tick) if "seconds" in delay else delay.get("steps", 0)
+        # Half a tick counts as a whole one, whatever the last bit of the quotient.
+        ticks = math.floor(delay.get("seconds", 0.0) / tick + 0.5 + 1e-9)
+        steps = ticks if "seconds" in delay else delay.get("steps", 0)
         self.past: deque[tuple[float, float, float]] = deque(maxlen=steps + 1)
         self.integral = self.value = 0.0
 

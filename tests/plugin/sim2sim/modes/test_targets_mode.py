@@ -41,6 +41,48 @@ def test_the_same_scene_matches_to_the_bit(execution: str) -> None:
     assert result.joints["left_knee"]["rmse_effort"] == 0.0
 
 
+@pytest.mark.parametrize("execution", ["python", "native"])
+@pytest.mark.parametrize("steps", [1, 37, STEPS])
+def test_the_first_seconds_are_those_of_a_shorter_run(execution: str, steps: int) -> None:
+    run, short = (from_world(biped(execution=execution), n) for n in (STEPS, steps))
+    seconds, world = steps * run.timestep, biped(execution=execution)
+    result = mjrig.replay(run, world, duration=seconds)
+    assert result.bit_exact
+    assert result.duration == pytest.approx(seconds)
+    whole = biped(execution=execution)
+    assert mjrig.replay(short, whole).bit_exact
+    assert np.array_equal(world.data.qpos, whole.data.qpos)
+    shown = mjrig.replay(run, biped(), "kinematic", duration=seconds)
+    assert shown.duration == pytest.approx(seconds)
+
+
+def test_seconds_that_a_recording_has_not_are_said(run: Recording) -> None:
+    result = mjrig.replay(run, biped(), duration=3.0)
+    assert result.bit_exact
+    assert "the recording ends after 0.4 s; 3 s were asked for" in result.notes
+    with refused(mjrig.RecordingError, f"{run.path}: 0 s is less than one step of 0.002 s"):
+        mjrig.replay(run, biped(), duration=0.0)
+
+
+def test_a_difference_in_the_first_seconds_is_diagnosed_in_them(run: Recording) -> None:
+    world = biped(kp={"left_knee": 40.0, "default": 80.0})
+    result = mjrig.replay(run, world, duration=0.2)
+    assert result.duration == pytest.approx(0.2)
+    assert not result.bit_exact and result.diagnosis
+
+
+@pytest.mark.parametrize("mode", ["targets", "kinematic"])
+@pytest.mark.parametrize(
+    "given",
+    [{"policy": "p.yaml"}, {"command": [1, 0]}, {"schedule": []}, {"trials": 3}, {"seed": 1}],
+)
+def test_what_only_a_policy_takes_is_refused(
+    run: Recording, mode: str, given: dict[str, Any]
+) -> None:
+    with pytest.raises(mjrig.RecordingError, match=f"{next(iter(given))} is for a policy .*--mode"):
+        mjrig.replay(run, biped(), mode, **given)
+
+
 def test_things_without_actuators_are_met_too() -> None:
     ball = """<mujoco><worldbody><body pos="1 0 0.4"><freejoint name="root"/>
       <geom size="0.1"/></body></worldbody></mujoco>"""

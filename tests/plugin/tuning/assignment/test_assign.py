@@ -264,3 +264,24 @@ def test_a_law_on_a_tendon_is_refused(tmp_path: Path) -> None:
     text = "nothing to tune: robot.grip: its law acts on a tendon, not on a joint"
     with refused(BindingError, text):
         assign(path, Wish(4.0), joint="grip")
+
+
+def test_a_mode_has_the_name_of_the_joint_that_moves_most_in_it() -> None:
+    """The fingers are on a tendon, which no controller holds; nor are they the arm's own doing."""
+    plan = assign(BUNDLED / "arm.yaml", Wish(5.0), poses=0)
+    notes = {a.row.actuator: [n for n in a.notes if "Hz" in n] for a in plan.assignments}
+    assert notes["shoulder_pan"] == notes["wrist_roll"] == []
+    (also,) = notes["elbow"]
+    assert also.startswith("also ") and also.endswith(" of shoulder_lift")
+    (also,) = notes["forearm_roll"]
+    assert also.startswith("also ") and " of finger_" in also
+    assert also.endswith(", which no controller holds")
+    alone = one(assign(BUNDLED / "arm.yaml", Wish(5.0), joint="forearm_roll", poses=0))
+    assert any(n.startswith("Hz and ζ are those of finger_") for n in alone.notes)
+
+
+def test_a_mode_is_that_of_its_own_joint_where_it_moves_alone(tmp_path: Path) -> None:
+    for damping in (0.2, 0.7, 1.0, 3.0):
+        found = one(assign(scene(tmp_path, hinge(), PD), Wish(4.0, damping)))
+        assert found.mode is not None and found.mode.dof == 0
+        assert not any(" of " in note for note in found.notes)

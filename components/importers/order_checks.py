@@ -82,8 +82,9 @@ def about_runs(probes: Sequence[OrderProbe], command: Sequence[float] | None) ->
         yield warning("unclear", ACTOR, (), doubtful, _GUESSES)
     else:
         text = (
-            "a healthy run of a few seconds speaks for order, signs and scales; not judged: effort "
-            "limits, delays, friction of the ground, payload (mjrig replay tries some)"
+            "a healthy run of a few seconds speaks for order and signs; not judged: scales, the "
+            "default pose and a rate that are somewhat off, effort limits, delays, friction of the "
+            "ground, payload (mjrig replay tries some)"
         )
         yield note("not-judged", ACTOR, (), text)
 

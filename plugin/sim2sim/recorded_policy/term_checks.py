@@ -246,12 +246,12 @@ class TermChecks:
         """Values that are older in the recording than here, or younger."""
         here = int(term.said.get("delay") or 0)
         there = here + round(float(fit.values[0]))
-        ages = ["present" if n == 0 else f"{how_many(n, 'tick')} old" for n in (there, here)]
+        old, new = ("present" if n == 0 else f"{how_many(n, 'tick')} old" for n in (there, here))
         if there < 0:  # the file does not say it: a sensor or another program holds values back
-            ages = [f"{how_many(-there, 'tick')} younger", "as it is"]
+            old, new = f"{how_many(-there, 'tick')} younger", "as it is"
         fix = (RepairEdit("policy", f"{term.path}.delay", there),) if there >= 0 else ()
         what = "observation latency"
-        return ReplayFinding(what, term.name, *ages, evidence, fit.share, fix)
+        return ReplayFinding(what, term.name, old, new, evidence, fit.share, fix)
 
     def _scale(self, term: LayoutTerm, fit: TermFit, evidence: str) -> ReplayFinding:
         """Other factors, of the values that show them; the others keep theirs."""

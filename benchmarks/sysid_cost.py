@@ -4,8 +4,8 @@ Both get the same log of a suspended quadruped, made here with parameters that a
 twelve joints at 500 Hz, noise of 1 mrad and 0.02 rad/s. Both look for kp, kv, armature and
 frictionloss of each joint, 48 numbers, from the scene's values. mujoco.sysid is told more: the
 state in which the log begins without noise, which mjrig estimates, and the size of the noise. It
-gets MuJoCo's own optimiser and, so that all numbers have one size, looks for factors of the scene's
-values, from a tenth to ten.
+looks for factors of the scene's values, from a tenth to ten, so that all numbers have one size,
+with one of its optimisers (`--optimiser`).
 
 mujoco.sysid is in MuJoCo's wheel; what it imports is not: `--install` installs that first.
 """
@@ -153,9 +153,12 @@ class Sysid:
         (left,), _, _ = self.residual()(vector, parameters)
         return float(np.sqrt(np.mean(np.square(left))))
 
-    def found(self) -> dict[str, FloatArray]:
-        """What it finds, by parameter."""
-        best, _ = self._sysid.optimize(self.parameters(), self.residual(), verbose=False)
+    def found(self, optimiser: str) -> dict[str, FloatArray]:
+        """What it finds with one of its optimisers, by parameter."""
+        parameters, residual = self.parameters(), self.residual()
+        # SciPy's steps of differences are too small for friction; MuJoCo's are its own.
+        how = {} if optimiser == "mujoco" else {"diff_step": 1e-4, "x_scale": "jac"}
+        best, _ = self._sysid.optimize(parameters, residual, optimiser, verbose=False, **how)
         table = np.array([best[joint].value for joint in self._joints])
         return {name: table[:, k] * self._begin[name] for k, name in enumerate(PARAMETERS)}
 
@@ -180,6 +183,12 @@ def main() -> int:
     parser.add_argument("--install", action="store_true", help="install what mujoco.sysid needs")
     parser.add_argument("--seconds", type=float, default=4.0, help="length of the log (4)")
     parser.add_argument("--only", choices=("mjrig", "mujoco.sysid"), help="run one of the two")
+    parser.add_argument(
+        "--optimiser",
+        choices=("mujoco", "scipy", "scipy_parallel_fd"),
+        default="scipy_parallel_fd",
+        help="of mujoco.sysid (scipy_parallel_fd; its own default, mujoco, ends early here)",
+    )
     options = parser.parse_args()
     if options.install:
         install()
@@ -194,7 +203,7 @@ def main() -> int:
     if with_sysid:
         other = Sysid(scene, recording)
         print(f"residuals of mujoco.sysid's model at the truth: {other.rms(true):.3f} of the noise")
-        ways["mujoco.sysid"] = other.found
+        ways["mujoco.sysid"] = lambda: other.found(options.optimiser)
     names = "".join(f"{name:>16}" for name in PARAMETERS)
     print(f"{'rms and largest error in %':<28}{names}{'CPU s':>9}{'wall s':>9}", flush=True)
     for name, way in ways.items():

@@ -4,7 +4,8 @@ Both get the same log of a suspended quadruped, made here with parameters that a
 twelve joints at 500 Hz, noise of 1 mrad and 0.02 rad/s. Both look for kp, kv, armature and
 frictionloss of each joint, 48 numbers, from the scene's values. mujoco.sysid is told more: the
 state in which the log begins without noise, which mjrig estimates, and the size of the noise. It
-gets MuJoCo's own optimiser and bounds of a tenth and ten times the scene's values.
+looks for factors of the scene's values, from a tenth to ten, so that all numbers have one size,
+with one of its optimisers (`--optimiser`).
 
 mujoco.sysid is in MuJoCo's wheel; what it imports is not: `--install` installs that first.
 """
@@ -101,14 +102,21 @@ class Sysid:
         for k, (actuator, joint) in enumerate(
             zip([a.name for a in self._spec.actuators], self._joints, strict=True)
         ):
-            first = [float(self._begin[name][k]) for name in PARAMETERS]
+            first = np.array([float(self._begin[name][k]) for name in PARAMETERS])
 
-            def modify(spec: Any, own: Any, actuator: str = actuator, joint: str = joint) -> None:
-                sysid.apply_pdgain(spec, actuator, own.value[:2])
-                spec.joint(joint).armature, spec.joint(joint).frictionloss = own.value[2:]
+            def modify(
+                spec: Any,
+                own: Any,
+                actuator: str = actuator,
+                joint: str = joint,
+                first: FloatArray = first,
+            ) -> None:
+                values = own.value * first
+                sysid.apply_pdgain(spec, actuator, values[:2])
+                spec.joint(joint).armature, spec.joint(joint).frictionloss = values[2:]
 
-            low, high = np.array(first) / 10.0, np.array(first) * 10.0
-            made.add(sysid.Parameter(joint, first, low, high, modifier=modify))
+            ones = np.ones(len(first))
+            made.add(sysid.Parameter(joint, ones, 0.1 * ones, 10.0 * ones, modifier=modify))
         return made
 
     def residual(self) -> Callable[..., Any]:
@@ -141,15 +149,18 @@ class Sysid:
     def rms(self, values: dict[str, FloatArray]) -> float:
         """Of the residuals with some values: 1 if the model and the values are right."""
         parameters = self.parameters()
-        vector = np.stack([values[name] for name in PARAMETERS], axis=1).ravel()
+        vector = np.stack([values[n] / self._begin[n] for n in PARAMETERS], axis=1).ravel()
         (left,), _, _ = self.residual()(vector, parameters)
         return float(np.sqrt(np.mean(np.square(left))))
 
-    def found(self) -> dict[str, FloatArray]:
-        """What it finds, by parameter."""
-        best, _ = self._sysid.optimize(self.parameters(), self.residual(), verbose=False)
+    def found(self, optimiser: str) -> dict[str, FloatArray]:
+        """What it finds with one of its optimisers, by parameter."""
+        parameters, residual = self.parameters(), self.residual()
+        # SciPy's steps of differences are too small for friction; MuJoCo's are its own.
+        how = {} if optimiser == "mujoco" else {"diff_step": 1e-4, "x_scale": "jac"}
+        best, _ = self._sysid.optimize(parameters, residual, optimiser, verbose=False, **how)
         table = np.array([best[joint].value for joint in self._joints])
-        return {name: table[:, k] for k, name in enumerate(PARAMETERS)}
+        return {name: table[:, k] * self._begin[name] for k, name in enumerate(PARAMETERS)}
 
 
 def install() -> None:
@@ -171,11 +182,17 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--install", action="store_true", help="install what mujoco.sysid needs")
     parser.add_argument("--seconds", type=float, default=4.0, help="length of the log (4)")
-    parser.add_argument("--skip-sysid", action="store_true", help="run mjrig alone")
+    parser.add_argument("--only", choices=("mjrig", "mujoco.sysid"), help="run one of the two")
+    parser.add_argument(
+        "--optimiser",
+        choices=("mujoco", "scipy", "scipy_parallel_fd"),
+        default="scipy_parallel_fd",
+        help="of mujoco.sysid (scipy_parallel_fd; its own default, mujoco, ends early here)",
+    )
     options = parser.parse_args()
     if options.install:
         install()
-    with_sysid = not options.skip_sysid
+    with_sysid = options.only != "mjrig"
     if with_sysid and not is_there():
         print("what mujoco.sysid needs is not installed; run again with --install")
         return 1
@@ -186,10 +203,12 @@ def main() -> int:
     if with_sysid:
         other = Sysid(scene, recording)
         print(f"residuals of mujoco.sysid's model at the truth: {other.rms(true):.3f} of the noise")
-        ways["mujoco.sysid"] = other.found
+        ways["mujoco.sysid"] = lambda: other.found(options.optimiser)
     names = "".join(f"{name:>16}" for name in PARAMETERS)
     print(f"{'rms and largest error in %':<28}{names}{'CPU s':>9}{'wall s':>9}", flush=True)
     for name, way in ways.items():
+        if options.only not in (None, name):
+            continue
         cpu, wall = cpu_seconds(), time.perf_counter()
         found = way()
         cpu, wall = cpu_seconds() - cpu, time.perf_counter() - wall

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from mjrig.errors import RecordingError
 
 #: Arrays of more bytes are in files, which have this size at least.
-LEAST, FILE = 4 << 20, 512 << 20
+LEAST, FILE = 1 << 20, 512 << 20
 #: Rows that are worked on at once.
 BLOCK = 1 << 16
 

@@ -11,9 +11,8 @@ from mjrig.actuators.native_actuator import NativeActuator, NativeActuators
 from mjrig.actuators.native_joint import NativeJoint, NativeJoints
 from mjrig.errors import LocatedError, PropertyError
 from mjrig.model.actor_model import locate
-from mjrig.model.body_edits import set_inertias
 from mjrig.model.initial_state import with_states
-from mjrig.model.model_edits import Edits, edit_model, empty_keys, roots
+from mjrig.model.model_edits import Edits, edit_model, empty_keys, roots, set_inertias
 from mjrig.model.model_keys import model_keys
 from mjrig.model.model_references import ModelElement, find_elements, name_everything
 from mjrig.model.motor_edits import apply_motors

@@ -98,7 +98,7 @@ def drawn(random: np.random.Generator) -> Recording:
             driven=tuple(f"j{k}" if k < len(kinds) else "" for k in range(width)),
             commands=RecordedCommands(
                 sent, *(numbers(len(sent), width) for _ in range(3)),
-                {"turn": numbers(len(sent), 3)} if has[1] else {},
+                inputs={"turn": numbers(len(sent), 3)} if has[1] else {},
             ) if has[2] else None,
             efforts=Efforts(
                 felt, numbers(len(felt), width),

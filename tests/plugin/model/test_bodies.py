@@ -51,7 +51,8 @@ def drawn(random: np.random.Generator) -> tuple[float, list[float], list[float]]
     mass = float(masses.sum())
     centre = masses @ points / mass
     own = points - centre
-    about = sum(m * (p @ p * np.eye(3) - np.outer(p, p)) for m, p in zip(masses, own, strict=True))
+    turns = [m * (p @ p * np.eye(3) - np.outer(p, p)) for m, p in zip(masses, own, strict=True)]
+    about = np.sum(turns, axis=0)
     six = [about[a, b] for a, b in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))]
     return mass, centre.tolist(), [float(v) for v in six]
 
@@ -127,7 +128,7 @@ def test_names_of_bodies_follow_a_renaming(tmp_path: Path) -> None:
         base=tmp_path,
     )
     scene.rename("dog.body:calf", "shank")
-    assert dict(scene.actors[0].bodies.mass) == {"shank": 2}
+    assert "mass: {shank: 2}" in scene.to_text()
     assert mjrig.World(scene).model.body("dog/shank").mass[0] == 2.0
 
 

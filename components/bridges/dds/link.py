@@ -1,7 +1,6 @@
 """DdsLink: the process of a DDS bridge as the world sees it: started, watched, started again."""
 
 import contextlib
-import os
 import pickle
 import socket
 import subprocess
@@ -36,8 +35,6 @@ RESTARTS, STABLE = 5, 10.0
 ENDING = 2.0
 #: The same for one that has closed its end already; the world waits for it.
 GOING = 0.05
-#: One heap for all threads: with one each, memory grew by half a megabyte an hour.
-_MEMORY = {"MALLOC_ARENA_MAX": "1"}
 #: Most texts that wait to be read; a client that floods the bridge loses the rest.
 _WAITING = 1000
 
@@ -83,7 +80,6 @@ class DdsLink:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", module, str(theirs.fileno()), str(memory)],
                 pass_fds=[theirs.fileno(), memory],
-                env={**_MEMORY, **os.environ},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,

@@ -4,7 +4,9 @@
     python benchmarks/bridge_cost.py --soak 3600     # memory over an hour
     python benchmarks/bridge_cost.py --walk          # a policy walks through the bridge for 10 s
 
-The client is a process of its own on loopback, with this environment's cyclonedds.
+The client is a process of its own on loopback, with this environment's cyclonedds. The world asks
+for real-time priority, as `mjrig serve` does; the client does not. `serve_cost.py` tells apart what
+the machine, the world, DDS and the client are late with.
 """
 
 import argparse
@@ -24,6 +26,7 @@ from mjrig.components.bridges.dds.unitree_messages import codec
 from mjrig.components.bridges.dds.unitree_robots import ROBOTS
 from mjrig.components.bridges.serving import Serving
 from mjrig.components.bridges.unitree_bridge import UnitreeBridge
+from mjrig.workers.punctual import Punctual, as_usual
 
 SCENES = Path(__file__).parent.parent / "config" / "scenes"
 #: The client takes it over from the environment.
@@ -128,10 +131,11 @@ def client(kind: str, seconds: float) -> None:
 def measured(name: str, kind: str, seconds: float) -> None:
     """Rate, lateness, round trip and age of commands, with a client."""
     world = mjrig.World(scene_with(name, kind))
-    with Serving(world) as serving:
+    with Punctual() as punctual, Serving(world, punctual=punctual) as serving:
         bridge = serving.bridges[0]
         command = [sys.executable, __file__, "--client", kind, "--seconds", str(seconds)]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        with as_usual():
+            process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         ages: list[float] = []
         accepted = bridge.commanded
 
@@ -262,9 +266,10 @@ def walker(seconds: float) -> None:
 def walk(seconds: float) -> None:
     """How far a policy walks in this world from another process."""
     world = mjrig.World(scene_with("quadruped", "go2"))
-    with Serving(world) as serving:
+    with Punctual() as punctual, Serving(world, punctual=punctual) as serving:
         command = [sys.executable, __file__, "--walker", "--seconds", str(seconds + 3.0)]
-        process = subprocess.Popen(command)
+        with as_usual():
+            process = subprocess.Popen(command)
         start = world.data.qpos[:3].copy()
         lowest = 1.0
         while process.poll() is None and serving.bridges[0].traffic.accepted == 0:

@@ -15,9 +15,10 @@ import os
 import subprocess
 import sys
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryFile
+from typing import IO, Any
 
 import numpy as np
 
@@ -55,18 +56,20 @@ def floor(seconds: float) -> None:
 def client(kind: str, seconds: float, *, report: bool) -> None:
     """Answer every state with a command; prints tick, time of writing and of reading of each."""
     own, found = Client(kind), []
-    motors, end = own.command["motor_cmd"], time.monotonic() + seconds
+    motors, end = own.command["motor_cmd"], time.monotonic() + 60.0
     motors["kp"], motors["kd"] = 100.0, 3.0
     is_first = True
     while time.monotonic() < end:
         for now, written, state in own.stamped_states():
             if is_first:
                 motors["q"], is_first = state["motor_state"]["q"], False
+                end = time.monotonic() + seconds
             if report:
                 found.append((int(state["tick"]), written, now))
         if not is_first:
             own.send()
-    print(json.dumps(found))
+    print(json.dumps(found), flush=True)
+    os._exit(0)  # taking DDS down can wait for threads that wait for others
 
 
 def socket_client(address: str, seconds: float) -> None:
@@ -87,13 +90,26 @@ def socket_client(address: str, seconds: float) -> None:
         time.sleep(max(due - time.monotonic(), 0.0))
 
 
-def _child(*arguments: object) -> "subprocess.Popen[str]":
+def _child(*arguments: object, out: IO[str] | None = None) -> "subprocess.Popen[bytes]":
     """Another part of this file, with ordinary priority."""
     command = [sys.executable, "-m", "benchmarks.serve_cost", *map(str, arguments)]
     with as_usual():
-        return subprocess.Popen(
-            command, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parent.parent
-        )
+        return subprocess.Popen(command, stdout=out, cwd=Path(__file__).parent.parent)
+
+
+class _Over(Exception):
+    """The client has ended."""
+
+
+def _until_over(serving: Serving, program: "subprocess.Popen[bytes]") -> None:
+    """Serve while the client runs, without a break."""
+
+    def look() -> None:
+        if program.poll() is not None:
+            raise _Over
+
+    with suppress(_Over):
+        serving.run(None, look)
 
 
 # Floor and mjrig ----------------------------------------------------------------------------------
@@ -101,8 +117,10 @@ def _child(*arguments: object) -> "subprocess.Popen[str]":
 
 def floor_late(seconds: float, priority: Priority) -> float:
     """Share of the bare loop that is late [%]."""
-    child = _child("--floor", "--seconds", seconds, "--priority", priority)
-    return late(json.loads(child.communicate()[0]))
+    with TemporaryFile("w+") as said:
+        _child("--floor", "--seconds", seconds, "--priority", priority, out=said).wait()
+        said.seek(0)
+        return late(json.load(said))
 
 
 def serve_late(
@@ -110,7 +128,11 @@ def serve_late(
 ) -> tuple[float, ...]:
     """Rate [Hz], shares that the world, DDS and the client were late with [%], lags dropped."""
     world = mjrig.World(scene_with(name, kind))
-    with Punctual(priority) as punctual, Serving(world, punctual=punctual) as serving:
+    with (
+        TemporaryFile("w+") as said,
+        Punctual(priority) as punctual,
+        Serving(world, punctual=punctual) as serving,
+    ):
         bridge, stepped = serving.bridges[0], {}
         send = bridge.send
 
@@ -119,9 +141,10 @@ def serve_late(
             send()
 
         bridge.__dict__["send"] = noted
-        program = _child("--client", kind, "--seconds", seconds, "--priority", of_client)
-        serving.run(seconds + 2.0)
-        found = json.loads(program.communicate()[0])[_FIRST:]
+        options = ("--client", kind, "--seconds", seconds, "--priority", of_client)
+        _until_over(serving, _child(*options, out=said))
+        said.seek(0)
+        found = json.load(said)[_FIRST:]
         rows = np.array([(tick / 1e3, stepped[tick], w, r) for tick, w, r in found])
         rate = (len(rows) - 1) / (rows[-1, 3] - rows[0, 3])
         shares = (late(rows[:, k] - rows[:, 0]) for k in (1, 2, 3))

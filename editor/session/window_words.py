@@ -19,6 +19,7 @@ _WORDS: tuple[tuple[str, str], ...] = (
     (r": needs a scene to be replayed in: --scene SCENE", ": drop it on the robot it is for"),
     (r"; choose one: policy=…, or --policy", "; leave one"),
     (r", or allow resampling \(--resample\)", ""),
+    (r" \(--mode policy\)", ""),
     (r"; --partial leaves it out", ""),
     (r"; choose one with robot=…", "; drop it on one of them"),
     (r"--evidence efforts", "Evidence: efforts"),

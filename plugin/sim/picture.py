@@ -35,7 +35,7 @@ State = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Look:
+class Framing:
     """How states are drawn.
 
     Attributes:
@@ -62,12 +62,12 @@ def draw(model: Any, data: Any, path: Path, camera: str = "") -> str | None:
     Args:
         model, data: the state to render.
         path: file to write.
-        camera: as of `Look`.
+        camera: as of `Framing`.
 
     Raises:
         MjrigError: the file cannot be written.
     """
-    return _draw(model, [state_of(data)], path, Look(camera=camera), 0.0)
+    return _draw(model, [state_of(data)], path, Framing(camera=camera), 0.0)
 
 
 def draw_loop(
@@ -75,7 +75,7 @@ def draw_loop(
     states: Sequence[State],
     path: Path,
     seconds: float,
-    look: Look = Look(LOOP_SIZE),
+    look: Framing = Framing(LOOP_SIZE),
 ) -> str | None:
     """Render states to an animated WebP that repeats; returns the reason if it failed, else None.
 
@@ -93,7 +93,7 @@ def draw_loop(
 
 
 def _draw(
-    model: Any, states: Sequence[State], path: Path, look: Look, seconds: float
+    model: Any, states: Sequence[State], path: Path, look: Framing, seconds: float
 ) -> str | None:
     if find_spec("PIL") is None:
         return str(MissingExtraError("a picture", "plot"))

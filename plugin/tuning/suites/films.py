@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from mjrig.errors import MjrigError
-from mjrig.sim.picture import Look, State, draw_loop, state_of
+from mjrig.sim.picture import Framing, State, draw_loop, state_of
 from mjrig.tuning.suites.bench import Benched, Entrant, Film, TaskResult
 from mjrig.tuning.suites.recorded import Episode
 from mjrig.tuning.sweeps.results import SweepRow
@@ -92,7 +92,7 @@ def _film(
             "was run again for its film: a component is not deterministic"
         )
     path.parent.mkdir(parents=True, exist_ok=True)
-    look = Look(SIZE, follow=episode.base_body, hold=HOLD)
+    look = Framing(SIZE, follow=episode.base_body, hold=HOLD)
     seconds = len(camera.states) / RATE
     return draw_loop(episode.world.model, camera.states, path, seconds, look) or film
 

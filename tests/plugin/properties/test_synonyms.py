@@ -9,7 +9,7 @@ from mjrig.names import nearest
 from mjrig.properties import registry
 from mjrig.properties.has_properties import HasProperties
 from mjrig.properties.synonyms import _WORDS
-from mjrig.scene.actor_parts import Dynamics
+from mjrig.scene.actor_parts import BodyInertias, Dynamics
 from mjrig.scene.pose import Pose
 from mjrig.scene.sim_options import SimOptions
 from mjrig.scene_edit.actor import Actor
@@ -53,7 +53,7 @@ def test_every_word_leads_to_a_property_that_exists() -> None:
     classes: list[type[HasProperties]] = [
         registry.get(name, HasProperties) for name in registry.names()
     ]
-    classes += [Actor, mjrig.Scene, Pose, Dynamics, SimOptions]
+    classes += [Actor, mjrig.Scene, Pose, Dynamics, BodyInertias, SimOptions]
     known = {p.name for cls in classes for p in cls.properties()}
     known |= {p.name for part in classes for p in part.properties() if p.nests}
     assert set(_WORDS) - known <= {"type", "to"}  # `type` chooses the class, `to` is of `attach`

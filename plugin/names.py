@@ -106,6 +106,14 @@ class Slots:
     def __len__(self) -> int:
         return len(self.aliases)
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Slots):
+            return NotImplemented
+        same_names = (self.aliases, self.owner, self.kind)
+        return same_names == (other.aliases, other.owner, other.kind)
+
+    __hash__ = None  # type: ignore[assignment]
+
     @property
     def names(self) -> tuple[str, ...]:
         """The first alias of each slot."""

@@ -141,8 +141,11 @@ class ArticulationController(ActorComponent):
         table = self.select(host.describe(ids), host.label)
         before = dict(self.__dict__)
         try:
+            slots, was_bound = table.slots(host.label), bool(self._bound_as)
             self._bound_as = self._structure()
-            self.spread_over(table.slots(host.label))
+            # Values that a draft has resolved for the same actuators stay as they are.
+            if was_bound or self._slots != slots:
+                self.spread_over(slots)
             index = {name: i for i, name in enumerate(host.setpoints.names)}
             self._table = table
             self._columns = np.array([index[b.actuator] for b in table], dtype=np.intp)

@@ -12,6 +12,7 @@ from mjrig.errors import SceneError
 from mjrig.yaml_text.yaml_nodes import (
     MAX_NESTING,
     MAX_NODES,
+    SHORT,
     TOO_DEEP,
     TOO_MANY,
     AliasNode,
@@ -45,7 +46,7 @@ class Document:
     Args:
         text: YAML.
         file: its name in messages.
-        take: is told the number of values before they are read, and may refuse them.
+        take: gets the number of values, of long texts before they are read, and may refuse them.
     """
 
     def __init__(
@@ -64,8 +65,12 @@ class Document:
             )
         try:
             yaml.reader.Reader(text)  # refuses control characters
-            take(counted(text))
-            self.root: Any = composed(text)
+            if len(text) > SHORT:
+                take(counted(text))
+            self.root: Any
+            self.root, count = composed(text)
+            if len(text) <= SHORT:
+                take(count)
             self.data: Any = None if self.root is None else self._plain(self.root, (), (1, 1))
         except yaml.MarkedYAMLError as error:
             hint = _VARIABLE_HINT if _at_variable(error, text) else ""

@@ -7,6 +7,8 @@ from yaml.composer import Composer
 
 MAX_NODES = 50_000
 MAX_NESTING = 100
+#: Characters of a text that cannot have too many values: it is read without counting them first.
+SHORT = 4_000
 #: Characters in front of a mistake up to which the scanner written in Python explains it.
 MAX_EXPLAINED = 40_000
 TOO_MANY = f"has more than {MAX_NODES} values"
@@ -80,19 +82,26 @@ class _Loader(_Nodes, _Scanner):
         return yaml.Mark(start.name, colon + 1, start.line, column, None, 0)
 
 
-def composed(text: str) -> Any:
-    """The nodes of a text.
+def composed(text: str) -> tuple[Any, int]:
+    """The nodes of a text, and their number.
 
     Raises:
         yaml.MarkedYAMLError: with the place.
     """
     try:
-        return yaml.compose(text, Loader=_Loader)
+        return _compose(_Loader(text))
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         if mark is None or mark.index > MAX_EXPLAINED:
             raise
-        return yaml.compose(text, Loader=_PythonLoader)
+        return _compose(_PythonLoader(text))
+
+
+def _compose(loader: Any) -> tuple[Any, int]:
+    try:
+        return loader.get_single_node(), loader._composed
+    finally:
+        loader.dispose()
 
 
 def counted(text: str) -> int:

@@ -32,9 +32,9 @@ def edit_in_browser(
     screen = LiveWindow(settings)
     try:
         editor = opened(path, trust=trust, screen=screen)
-        _tell(screen.server, has_view_link=has_view_link)
         try:
             with streaming(editor.simulation, stream):
+                _tell(screen.server, has_view_link=has_view_link)
                 editor.run(lambda: screen.run(editor.window))
         except KeyboardInterrupt:
             if editor.state.session.is_dirty:

@@ -15,7 +15,14 @@ from mjrig.components.policies.network_loading import check_sizes, load_network
 from mjrig.components.policies.policy_file import PolicyFile
 from mjrig.components.policies.policy_parts import given
 from mjrig.control.articulation import Articulation
-from mjrig.control.policy import BatchOfWorlds, BatchPolicy, Counts, PolicyDisturbance, Worlds
+from mjrig.control.policy import (
+    BatchOfWorlds,
+    BatchPolicy,
+    Counts,
+    PolicyDisturbance,
+    Worlds,
+    chosen_worlds,
+)
 from mjrig.errors import PropertyError
 
 
@@ -58,11 +65,14 @@ class BatchLoop(LoopParts, BatchPolicy):
 
     def _chosen(self, worlds: Worlds) -> Iterator[tuple[int, int]]:
         """Place in the choice, and number of each world."""
-        rows = np.arange(self._count)[slice(None) if worlds is None else worlds]
-        return enumerate(np.atleast_1d(rows).tolist())
+        return enumerate(chosen_worlds(worlds, self._count).tolist())
 
     def set_command(self, values: npt.ArrayLike, *, worlds: Worlds = None) -> None:
-        chosen, array = list(self._chosen(worlds)), np.asarray(values, dtype=np.float64)
+        chosen = list(self._chosen(worlds))
+        try:
+            array = np.asarray(values, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise PropertyError(f"{self._who}.command: must be numbers, got {values!r}") from None
         if array.ndim > 1 and len(array) != len(chosen):
             raise PropertyError(
                 f"{self._who}.command: must have a row for each of {len(chosen)} worlds, "
@@ -80,11 +90,13 @@ class BatchLoop(LoopParts, BatchPolicy):
     def set_seed(self, seed: npt.ArrayLike, *, worlds: Worlds = None) -> None:
         chosen = list(self._chosen(worlds))
         try:
-            seeds = np.broadcast_to(seed, len(chosen)).tolist()
+            seeds = np.broadcast_to(seed, len(chosen))
         except ValueError:
             raise PropertyError(
                 f"{self._who}.seed: must be one number, or one for each of {len(chosen)} worlds"
             ) from None
+        if seeds.dtype.kind not in "iu" or (seeds < 0).any():
+            raise PropertyError(f"{self._who}.seed: must be whole numbers >= 0, got {seed!r}")
         for place, world in chosen:
             self._observer.seeds[world] = int(seeds[place])
 
@@ -94,6 +106,9 @@ class BatchLoop(LoopParts, BatchPolicy):
         self._disturbed = any(d is not None for d in self._disturbances)
 
     # What users see -----------------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._who}; {self._count} worlds)"
 
     @property
     def joints(self) -> tuple[str, ...]:

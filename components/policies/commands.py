@@ -36,10 +36,14 @@ class Commands:
         """Fix these values, overriding the schedule; none: the schedule again.
 
         Raises:
-            PropertyError: another number of values.
+            PropertyError: another number of values, or no numbers.
         """
         if values.size:
             self._check(values)
+            if not np.isfinite(values).all():
+                raise PropertyError(
+                    f"{self._who}.command: must be numbers, got {values.tolist()}", ("command",)
+                )
         self._fixed = values if values.size else None
 
     def follow(self, schedule: Sequence[tuple[float, Sequence[float]]]) -> None:

@@ -13,7 +13,7 @@ from mjrig.components.policies.policy_file import PolicyFile
 from mjrig.components.policies.switch_option import SwitchOption, Within
 from mjrig.control.articulation import Articulation
 from mjrig.control.plant import Plant
-from mjrig.control.policy import PolicyComponent
+from mjrig.control.policy import CommandSpace, PolicyComponent, PolicyDisturbance
 from mjrig.control.setpoints import Lease, Source
 from mjrig.errors import BindingError, MissingExtraError, MjrigError, PropertyError
 from mjrig.names import literal, suggestion
@@ -334,6 +334,15 @@ class PolicySwitch(PolicyComponent):
     @property
     def command_now(self) -> FloatArray:
         return self._lead.command_now()
+
+    @property
+    def command_space(self) -> CommandSpace:
+        return self._lead.commands.space
+
+    def disturb(self, disturbance: PolicyDisturbance | None) -> None:
+        for loop in self._loops:
+            if loop is not None:
+                loop.disturbance = disturbance
 
     def plant(self) -> Plant:
         overall: dict[str, object] = {"joint_order": list(self.joints)}

@@ -11,12 +11,32 @@ import numpy.typing as npt
 
 from mjrig.arrays import FloatArray
 from mjrig.control.plant import Plant
-from mjrig.errors import ExecutionError
+from mjrig.errors import ExecutionError, PropertyError
 from mjrig.properties.component import ActorComponent
 
 Worlds = slice | Sequence[int] | npt.NDArray[Any] | int | None
 Float32 = npt.NDArray[np.float32]
 Counts = npt.NDArray[np.int64]
+
+
+def chosen_worlds(worlds: Worlds, count: int) -> npt.NDArray[np.intp]:
+    """The numbers of some of `count` worlds, in the order they are given in.
+
+    Args:
+        worlds: one number, several, a slice or a mask; None: all.
+        count: number of worlds.
+
+    Raises:
+        PropertyError: there is no such world.
+    """
+    try:
+        found = np.arange(count)[slice(None) if worlds is None else worlds]
+    except (IndexError, TypeError) as error:
+        raise PropertyError(
+            f"worlds: must be numbers from 0 to {count - 1}, a slice or a mask of {count}, "
+            f"got {worlds!r}"
+        ) from error
+    return np.atleast_1d(found).astype(np.intp)
 
 
 @dataclass(frozen=True)
@@ -84,12 +104,21 @@ class BatchPolicy(ABC):
 
     # What users set ----------------------------------------------------------------------------
 
+    @property
+    def command(self) -> FloatArray:
+        """(worlds, values): the commands in force; setting it is `set_command` for all worlds."""
+        return self.command_now
+
+    @command.setter
+    def command(self, values: npt.ArrayLike) -> None:
+        self.set_command(values)
+
     @abstractmethod
     def set_command(self, values: npt.ArrayLike, *, worlds: Worlds = None) -> None:
         """Command constant values: (values,) for all of these worlds, or (worlds, values).
 
         Raises:
-            PropertyError: another number of values.
+            PropertyError: another number of values, or no numbers.
         """
 
     @abstractmethod
@@ -107,6 +136,9 @@ class BatchPolicy(ABC):
         """Seed of the noise and bias of observation terms, one or one per world.
 
         It is in force from the next reset on.
+
+        Raises:
+            PropertyError: it is no whole number from 0 on.
         """
 
     @abstractmethod

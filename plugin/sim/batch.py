@@ -13,12 +13,15 @@ import numpy.typing as npt
 from mjrig.arrays import FloatArray
 from mjrig.control.controller import ArticulationController
 from mjrig.control.plant_component import PlantComponent
+from mjrig.control.policy import PolicyComponent, chosen_worlds
 from mjrig.errors import BindingError, ExecutionError, PropertyError
 from mjrig.names import listed, suggestion
 from mjrig.properties.component import ActorComponent
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim.batch_robot import BatchRobot, Worlds
 from mjrig.sim.world import World
+
+_OTHER = "; use mjrig.PolicyBatch"
 
 
 class Batch:
@@ -82,6 +85,7 @@ class Batch:
                 ):
                     raise ExecutionError(
                         f"{component.label} runs in Python between steps; a batch cannot run it"
+                        f"{_OTHER if isinstance(component, PolicyComponent) else ''}"
                     )
 
     @property
@@ -201,7 +205,7 @@ class Batch:
         Raises:
             BindingError: no actor has a keyframe of that name.
         """
-        where: Any = slice(None) if worlds is None else worlds
+        where = np.unique(chosen_worlds(worlds, self.count))
         world = self._world
         world.reset(keyframe)
         data = world.data

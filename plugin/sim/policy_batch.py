@@ -14,6 +14,7 @@ from mjrig.control.policy import (
     BatchPolicy,
     PolicyComponent,
     Worlds,
+    chosen_worlds,
     running_policies,
 )
 from mjrig.errors import BindingError, ExecutionError
@@ -131,9 +132,10 @@ class PolicyBatch(Batch):
             return self._policies[actor]
         if not actor and len(self._policies) == 1:
             return next(iter(self._policies.values()))
-        raise BindingError(
-            f"the batch has no policy of {actor!r}; policies of: {', '.join(self._policies)}"
-        )
+        actors = ", ".join(self._policies)
+        if not actor:
+            raise BindingError(f"name the actor whose policy it is: {actors}")
+        raise BindingError(f"the batch has no policy of {actor!r}; policies of: {actors}")
 
     def step(self, n: int = 1) -> None:
         """Advance all worlds by `n` physics steps; policies tick when it is their time.
@@ -180,7 +182,7 @@ class PolicyBatch(Batch):
         super().reset(worlds, keyframe=keyframe)
         if not self._policies:
             return  # in the constructor of the base class
-        rows = np.atleast_1d(np.arange(self.count)[slice(None) if worlds is None else worlds])
+        rows = np.unique(chosen_worlds(worlds, self.count))
         self.diverged[rows] = False
         for row in rows:
             self._keyframes[row] = keyframe

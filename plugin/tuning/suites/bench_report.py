@@ -53,7 +53,7 @@ def text_report(found: Benched, suite: str) -> str:
     notes = [f"{name}: {note}" for name, own in found.notes.items() for note in own]
     parts += _section("notes", notes)
     problems = [f"{e.name}: not run: {e.problem}" for e in found.entrants if e.problem]
-    return "\n".join([*parts, *_section("problems", problems)])
+    return "\n".join([*parts, *_section("problems", [*problems, *error_lines(found)])])
 
 
 def _section(title: str, lines: list[str]) -> list[str]:
@@ -94,6 +94,16 @@ TASK_HEAD = ("task", "policy", "up", "share up [95 %]", *SHOWN.values())
 def task_lines(found: Benched) -> list[str]:
     """The table of all tasks."""
     return format_table(TASK_HEAD, task_rows(found))
+
+
+def error_lines(found: Benched) -> list[str]:
+    """Episodes that could not be run, and why."""
+    return [
+        f"{name}, {task}: {error}"
+        for name, results in found.results.items()
+        for task, result in results.items()
+        for error in result.errors
+    ]
 
 
 def _pairs(found: Benched) -> list[str]:
@@ -165,7 +175,9 @@ def bench_data(found: Benched) -> dict[str, object]:
             }
             for e in found.entrants
         },
-        "leaderboard": [{**vars(s), "success": vars(s.success)} for s in leaderboard(found)],
+        "leaderboard": [
+            {**vars(s), "success": _plain(vars(s.success))} for s in leaderboard(found)
+        ],
         "tasks": [
             {
                 "task": task,

@@ -237,3 +237,43 @@ def test_wrong_commands_and_seeds_change_nothing() -> None:
     with refused(BindingError, "the batch has no policy of 'cat'; policies of: quadruped"):
         batch.policy("cat")
     np.testing.assert_array_equal(policy.command_now, before)
+
+
+@pytest.mark.parametrize(
+    "worlds", [[2, 0], [0, 0, 2], np.array([True, False, True]), slice(0, 3, 2)]
+)
+def test_worlds_are_reset_in_any_order_and_form(worlds: Any) -> None:
+    batch = mjrig.PolicyBatch(WALK, 3)
+    batch.step(45)
+    before = batch.data("qpos")[1].copy()
+    batch.reset(worlds)
+    assert batch.policy().ticks.tolist() == [0, 3, 0]
+    assert batch.data("time").ravel().tolist()[::2] == [0.0, 0.0]
+    np.testing.assert_array_equal(batch.data("qpos")[1], before)
+    batch.reset(1)
+    assert not batch.policy().ticks.any()
+
+
+def test_what_is_no_world_command_or_seed_is_refused_and_changes_nothing() -> None:
+    batch = mjrig.PolicyBatch(WALK, 2)
+    batch.step(25)
+    policy = batch.policy()
+    ticks, command = policy.ticks.copy(), policy.command_now.copy()
+    wrong_worlds: tuple[Any, ...] = ([2], "a", [0.5])
+    for worlds in wrong_worlds:
+        for call in (batch.reset, lambda w: policy.set_command([0.1, 0, 0], worlds=w)):
+            with pytest.raises(PropertyError, match="worlds: must be numbers from 0 to 1"):
+                call(worlds)
+    wrong_commands: tuple[Any, ...] = ([np.nan, 0.0, 0.0], "fast", {"vx": 0.3})
+    for wrong in wrong_commands:
+        with pytest.raises(PropertyError, match="command: must be numbers"):
+            policy.set_command(wrong)
+    for wrong_seed in (-3, [0.5, 1.5]):
+        with pytest.raises(PropertyError, match="seed: must be whole numbers >= 0"):
+            policy.set_seed(wrong_seed)
+    np.testing.assert_array_equal(policy.ticks, ticks)
+    np.testing.assert_array_equal(policy.command_now, command)
+    policy.command = [0.1, 0.0, 0.3]
+    np.testing.assert_array_equal(policy.command, [[0.1, 0.0, 0.3]] * 2)
+    with pytest.raises(ExecutionError, match=r"use mjrig\.PolicyBatch"):
+        mjrig.Batch(WALK, 2)

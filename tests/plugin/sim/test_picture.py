@@ -90,7 +90,7 @@ def test_a_loop_follows_a_body_and_holds_its_end(tmp_path: Path) -> None:
         data.qpos[3:7] = np.cos(0.3 * k), np.sin(0.3 * k), 0.0, 0.0
         states.append(picture.state_of(data))
     file = tmp_path / "loop.webp"
-    look = picture.Look((64, 48), follow="ball", hold=0.5)
+    look = picture.Framing((64, 48), follow="ball", hold=0.5)
     reason = picture.draw_loop(model, states, file, 0.4, look)
     if reason is not None:
         pytest.skip(f"no graphics backend works here: {reason}")

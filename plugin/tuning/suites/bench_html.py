@@ -91,7 +91,8 @@ def _body(found: Benched, suite: str) -> Iterator[str]:
     yield "<h2>Share of episodes without a fall</h2>"
     yield f'<div class="scroll intervals">{interval_picture(found)}</div>'
     yield "<h2>Tasks</h2>"
-    yield '<p class="dim">Means over episodes without a fall; blank below 20 % of them.</p>'
+    rule = "blank where fewer than five are left (or fell among fewer), or fewer than 20 %"
+    yield f'<p class="dim">Means over episodes without a fall; {rule}.</p>'
     # Intervals stay on one line: the table scrolls where it is too wide.
     rows = [[cell.replace(" ", "\u00a0") for cell in row] for row in task_rows(found)]
     yield from html_table(TASK_HEAD, rows)

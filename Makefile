@@ -92,7 +92,7 @@ dist: setup  ## build sdist and wheel, then try the wheel in an environment of i
 		echo "== the wheel, installed as mjrig$$extra"; \
 		"$$top/$(BIN)/pip" -qq --python "$$away/venv/bin/python" install "$$wheel$$extra" pytest pytest-xdist hypothesis; \
 		"$$away/venv/bin/mjrig" components; \
-		"$$away/venv/bin/python" -m pytest --import-mode=importlib --numprocesses auto --dist loadfile tests; \
+		MJRIG_WHEEL=1 "$$away/venv/bin/python" -m pytest --import-mode=importlib --numprocesses auto --dist loadfile tests; \
 	done
 
 clean:  ## remove what was built or cached, then install again (build/ is the installation)

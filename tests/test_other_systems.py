@@ -43,7 +43,9 @@ for found in pkgutil.walk_packages(mjrig.__path__, "mjrig."):
     try:
         importlib.import_module(found.name)
     except Exception as error:
-        if type(error).__name__ != "MissingExtraError":
+        name = getattr(error, "name", None) or "mjrig"
+        is_ours = name in NotHere.names or name.startswith("mjrig")
+        if type(error).__name__ != "MissingExtraError" and is_ours:
             failed.append(f"{found.name}: {type(error).__name__}: {error}")
 print(tried)
 print("\\n".join(failed))

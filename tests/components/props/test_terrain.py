@@ -10,7 +10,7 @@ import pytest
 
 import mjrig
 from mjrig.components import TerrainProp
-from tests.places import ROOT
+from tests.places import SCENES
 
 KINDS = ("FlatTile", "StairsTile", "SlopeTile", "RoughTile", "WavesTile", "BoxGridTile",
          "ObstaclesTile", "StonesTile", "GapTile", "PitTile")  # fmt: skip
@@ -173,7 +173,7 @@ def test_what_cannot_be_built_is_refused(values: dict[str, Any], problem: str) -
 
 
 def test_the_quadruped_of_the_example_climbs_the_stairs() -> None:
-    world = mjrig.World(mjrig.Scene.load(ROOT / "config/scenes/quadruped_terrain.yaml"))
+    world = mjrig.World(SCENES / "quadruped_terrain.yaml")
     heights = []
     for _ in range(10):
         world.step(500)

@@ -7,7 +7,7 @@ import pytest
 
 #: Most of these tests import the window's toolkit; without it there is nothing to test.
 _HERE = find_spec("imgui_bundle") is not None
-collect_ignore_glob = [] if _HERE else ["test_*.py", "*/test_*.py"]
+collect_ignore_glob = [] if _HERE else ["test_*.py", "*/test_*.py", "web"]
 
 
 def pytest_report_header() -> list[str]:

@@ -111,10 +111,8 @@ def _about(robot: Articulation, log: SampleLog, start: FloatArray | None) -> lis
         cut = np.abs(log.values("raw_effort") - log.values("applied_effort")) > 1e-6
         share = 100.0 * cut.mean(axis=0)
         worst = int(share.argmax())
-        lines.append(
-            f"  effort at its limit {share.mean():.1f} % of the time, "
-            f"worst {log.names[worst]} {share[worst]:.1f} %"
-        )
+        where = f", worst {log.names[worst]} {share[worst]:.1f} %" if share[worst] else ""
+        lines.append(f"  effort at its limit {share.mean():.1f} % of the time{where}")
     return lines
 
 

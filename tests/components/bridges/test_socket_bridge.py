@@ -312,6 +312,7 @@ def run_client(serving: Serving, command: list[str]) -> str:
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(not DOCS.is_dir(), reason="there is no checkout beside the tests")
 def test_the_python_client_of_the_docs_runs(serving: Serving, tmp_path: Path) -> None:
     file = tmp_path / "client.py"
     file.write_text(clients()["python"], encoding="utf-8")

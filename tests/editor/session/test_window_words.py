@@ -5,9 +5,11 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from mjrig.editor.session.console import Console
 from mjrig.editor.session.window_words import window_words
-from tests.places import ROOT
+from tests.places import DOCS, ROOT
 
 #: A call, an argument of one, or an option of a command.
 _API = re.compile(r"[a-z_]+\([^ ]*\)|[a-z]=(True|False)|[a-z]=…|--[a-z]")
@@ -38,6 +40,7 @@ def _modules() -> list[Path]:
     return [p for room in ("plugin", "components", "editor") for p in (ROOT / room).rglob("*.py")]
 
 
+@pytest.mark.skipif(not DOCS.is_dir(), reason="there is no checkout beside the tests")
 def test_every_error_that_may_reach_the_window_is_said_in_its_words() -> None:
     texts = {
         (path.name, text): window_words(text)

@@ -4,12 +4,13 @@ import ast
 from pathlib import Path
 from typing import Any
 
+import pytest
 from imgui_bundle import imgui
 
 from mjrig.properties import registry
 from mjrig.properties.component import Component
 from tests.editor.ui_driver import app_with, editor_state, run_ui_tests
-from tests.places import ROOT
+from tests.places import DOCS, ROOT
 
 #: Signs that only the terminal draws, or that have no shape.
 _NOT_SHOWN = {"█", "\u200c", "\u200d"}
@@ -28,6 +29,7 @@ def _signs(path: Path) -> set[str]:
     return {c for n in texts if isinstance(n.value, str) for c in n.value if not c.isascii()}
 
 
+@pytest.mark.skipif(not DOCS.is_dir(), reason="there is no checkout beside the tests")
 def test_the_font_has_every_sign_of_the_texts() -> None:
     paths = [
         p for folder in ("plugin", "components", "editor") for p in (ROOT / folder).rglob("*.py")

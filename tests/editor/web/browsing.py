@@ -8,9 +8,9 @@ from typing import Any
 
 from tests.editor.web.chromium import Chromium, wait_for
 from tests.editor.web.served import ServedEditor
-from tests.places import ROOT
+from tests.places import ASSETS, SCENES
 
-SCENE = (ROOT / "config" / "scenes" / "quadruped_trot.yaml").read_text()
+SCENE = (SCENES / "quadruped_trot.yaml").read_text()
 CTRL = 2
 #: The names of the files that the page offers.
 OFFERED = "[...document.querySelectorAll('#offers span')].map((s) => s.textContent)"
@@ -56,7 +56,7 @@ class Session:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        models = json.dumps(str(ROOT / "assets"))[1:-1]
+        models = json.dumps(str(ASSETS))[1:-1]
         (folder / "scene.yaml").write_text(SCENE.replace("../../assets", models))
         self.editor = ServedEditor(folder / "scene.yaml", folder, _third_party(folder / "site"))
         self.chromium = Chromium()

@@ -149,6 +149,7 @@ def test_another_reader_sees_joint_states(recorded: Path, tmp_path: Path) -> Non
     np.testing.assert_array_equal([m.velocity for m in messages], actor.qvel)
 
 
+@pytest.mark.skipif(not DOCS.exists(), reason="there is no checkout beside the tests")
 def test_the_commands_of_the_page_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

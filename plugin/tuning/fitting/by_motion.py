@@ -20,6 +20,7 @@ from mjrig.tuning.fitting.findings import (
     bodies,
     correlated,
     correlations,
+    creeps_of,
     curves_of,
     fractions_of,
     offset_notes,
@@ -27,12 +28,13 @@ from mjrig.tuning.fitting.findings import (
     resting_on,
     with_shift,
 )
-from mjrig.tuning.fitting.fit_problem import Point, Problem
+from mjrig.tuning.fitting.fit_problem import Point, Problem, Unknown
 from mjrig.tuning.fitting.fit_run import FitOutcome, FitRun, Report
 from mjrig.tuning.fitting.identifiability import (
     Dropped,
     Estimate,
     Findings,
+    damping_like_kv,
     delay_estimate,
     drops,
     estimate,
@@ -44,14 +46,14 @@ from mjrig.tuning.fitting.identifiability import (
 from mjrig.tuning.fitting.inverse import inverse_starts
 from mjrig.tuning.fitting.lack_of_fit import misfit, why_rejected
 from mjrig.tuning.fitting.search import asked_efforts
-from mjrig.tuning.fitting.solver import Solution, cost_of, solve
+from mjrig.tuning.fitting.solver import Solution, System, cost_of, solve
 from mjrig.tuning.fitting.statistics import Spread, first_weights, fitted_weights, spread
 from mjrig.tuning.fitting.timestep import Finer
 from mjrig.tuning.fitting.unknowns import Bounds, Wanted, delay_bounds, unknowns_of
 from mjrig.tuning.simulated.finer import FinerSimulator
 from mjrig.tuning.simulated.fit_data import RecordedTrack
 from mjrig.tuning.simulated.fit_jobs import Simulator, Stage
-from mjrig.tuning.simulated.plant import DELAY, FRACTION, INERTIAL, OF_BODIES, Drives
+from mjrig.tuning.simulated.plant import CREEP, DELAY, FRACTION, INERTIAL, OF_BODIES, Drives
 from mjrig.tuning.simulated.stages import MotionOptions, simulator_of, stages_of
 
 FREE_BASE = (
@@ -140,16 +142,41 @@ class _Task:
         unknowns = unknowns_of(
             self.world, self.stage.drives, self.wanted, self.bounds, efforts, self.options.prior
         )
-        parts = fractions_of(problem, self.wanted) if self.is_real else []
-        problem = problem.with_unknowns([*unknowns, *parts])
-        outcome = self._best(problem, start)
+        if self.is_real:
+            unknowns += fractions_of(problem, self.wanted) + creeps_of(problem, self.wanted)
+        problem = problem.with_unknowns(unknowns)
+        problem, outcome, gone = self._without_twins(problem, start)
         errors = spread(problem, outcome.solution)
-        gone: list[Dropped] = []
         while new := drops(problem, outcome.solution, errors):
             gone += new
             problem, outcome = self._without(problem, outcome, new)
             errors = spread(problem, outcome.solution)
         return self._result(problem, start, outcome, errors, gone)
+
+    def _without_twins(
+        self, whole: Problem, start: Point
+    ) -> tuple[Problem, FitOutcome, list[Dropped]]:
+        """Solve without damping that acts as kv does at the start; then see whether it still does.
+
+        Along both of them the search would go anywhere, and take long for it.
+        """
+        held: list[Unknown] = []
+        if {"kv", "damping"} <= self.wanted.keys():
+            linear = whole.joint_by_joint().linearise(start)
+            held = damping_like_kv(whole, System.of(whole, linear, first_weights(whole)))
+        problem = whole.with_unknowns([u for u in whole.unknowns if u not in held])
+        outcome = self._best(problem, start)
+        if not held:
+            return problem, outcome, []
+        found = outcome.solution
+        system = System.of(whole, whole.linearise(found.point), found.system.weights)
+        full = replace(found, system=system)
+        gone = [d for d in drops(whole, full, spread(whole, full)) if d.unknown in held]
+        left = {d.unknown for d in gone}
+        if len(left) == len(held):
+            return problem, outcome, gone
+        more = whole.with_unknowns([u for u in whole.unknowns if u not in left])
+        return more, self._from(more, outcome, found.point), gone
 
     def _from(self, problem: Problem, outcome: FitOutcome, point: Point) -> FitOutcome:
         """Another problem solved from the end of one."""
@@ -296,7 +323,7 @@ class _Task:
         point, drives = outcome.solution.point, self.stage.drives
         found = []
         for i, (u, error) in enumerate(zip(problem.unknowns, errors.errors, strict=True)):
-            if u.parameter in (INERTIAL, FRACTION):
+            if u.parameter in (INERTIAL, FRACTION, CREEP):
                 continue
             one = estimate(drives, u, float(point.values[u.parameter][u.place]), float(error))
             one = with_other_lags(one, problem, i, outcome.profiles, errors)
@@ -305,7 +332,7 @@ class _Task:
         found += [
             left_alone(drives, d, float(point.values[d.unknown.parameter][d.unknown.place]))
             for d in gone
-            if d.unknown.parameter != FRACTION
+            if d.unknown.parameter not in (FRACTION, CREEP)
         ]
         if self.is_real:
             found += real_delays(problem, point, errors, self.wanted, gone)

@@ -24,7 +24,16 @@ from mjrig.tuning.fitting.statistics import QUANTILE, Spread
 from mjrig.tuning.fitting.unknowns import Wanted
 from mjrig.tuning.simulated import inertial
 from mjrig.tuning.simulated.fit_jobs import Stage
-from mjrig.tuning.simulated.plant import DELAY, ENCODER, FRACTION, INERTIAL, PAYLOAD
+from mjrig.tuning.simulated.plant import (
+    CREEP,
+    DELAY,
+    ENCODER,
+    FRACTION,
+    FRICTION,
+    INERTIAL,
+    OF_BODIES,
+    PAYLOAD,
+)
 
 #: Two estimates whose correlation is larger can hardly be told apart.
 CORRELATED = 0.95
@@ -46,7 +55,9 @@ APART = {
     frozenset(("kp", "torque_limit")): "small motion beside motion that reaches the limit",
 }
 #: Steps by which a delay may differ from the whole ticks it was first taken for.
-MOST_FRACTION = 4.0
+MOST_FRACTION = 20.0
+#: Bounds of the creep of joints, as a multiple of the model's.
+CREEP_BOUNDS = (0.01, 100.0)
 #: A mean residual beyond so many times the noise, and this [rad or m], is said.
 OFFSET, LEAST_OFFSET = 3.0, 5e-4
 OTHERWISE = "other frequencies, amplitudes and poses"
@@ -95,6 +106,16 @@ def fractions_of(problem: Problem, wanted: Wanted) -> list[Unknown]:
         Unknown(FRACTION, p, -MOST_FRACTION, MOST_FRACTION, 1.0)
         for p in wanted.get(DELAY, ())
         if not is_constant(drives, tracks, p)
+    ]
+
+
+def creeps_of(problem: Problem, wanted: Wanted) -> list[Unknown]:
+    """How far joints creep while friction holds them, as unknowns that are of no interest."""
+    friction = problem.stage.drives.values[FRICTION]
+    places = sorted({p for name, own in wanted.items() if name not in OF_BODIES for p in own})
+    asked = wanted.get(FRICTION, ())
+    return [
+        Unknown(CREEP, p, *CREEP_BOUNDS, 1.0) for p in places if p in asked or friction[p] > 0.0
     ]
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -99,6 +100,33 @@ def roughness(signal: FloatArray) -> FloatArray:
 
 
 @dataclass(frozen=True)
+class Block:
+    """What moves together, and meets nothing else: unknowns and columns of residuals.
+
+    `unknowns` are indices, `columns` those of positions and velocities, of residuals as of initial
+    states.
+    """
+
+    unknowns: Places
+    columns: Places
+
+    def of(self, residuals: FloatArray) -> FloatArray:
+        """Its columns of residuals (samples, measured columns)."""
+        return residuals[:, self.columns[self.columns < residuals.shape[1]]]
+
+    def cost(self, residuals: Sequence[FloatArray], weights: Sequence[FloatArray]) -> float:
+        """Sum of squares in units of the noise; infinite for a simulation that diverged."""
+        total = sum(
+            float(np.square(self.of(r) * self.of(w[None])).sum())
+            for r, w in zip(residuals, weights, strict=True)
+        )
+        return total if np.isfinite(total) else np.inf
+
+
+Trial = tuple[Point, list[FloatArray]]
+
+
+@dataclass(frozen=True)
 class _Group:
     """A perturbed `point`: (column, step size, rows it is evaluated on; None: all)."""
 
@@ -140,6 +168,85 @@ class Problem:
             for w in stage.windows
         ]
 
+    @cached_property
+    def blocks(self) -> tuple[Block, ...]:
+        """One per kinematic tree that nothing couples to others; with bodies' numbers one."""
+        trees = self._trees if all(u.is_of_joint for u in self.unknowns) else 0 * self._trees
+        own = np.array([trees[self._dof_of(u.place)] for u in self.unknowns if u.is_of_joint])
+        half, found = len(trees), []
+        for tree in dict.fromkeys(trees.tolist()):
+            dofs = np.flatnonzero(trees == tree)
+            every = len(own) < len(self.unknowns)
+            members = np.arange(len(self.unknowns)) if every else np.flatnonzero(own == tree)
+            found.append(Block(members, np.concatenate([dofs, dofs + half])))
+        return tuple(found)
+
+    @cached_property
+    def block_of_unknown(self) -> Places:
+        """(unknowns,) the block of each."""
+        found = np.zeros(len(self.unknowns), dtype=np.intp)
+        for k, block in enumerate(self.blocks):
+            found[block.unknowns] = k
+        return found
+
+    def block_of(self, place: int) -> int:
+        """The block of a joint."""
+        dof = self._dof_of(place)
+        return next(k for k, block in enumerate(self.blocks) if dof in block.columns)
+
+    @cached_property
+    def sizes(self) -> FloatArray:
+        """(blocks,) the number of residuals of each."""
+        windows = zip(self.stage.windows, self.measured, strict=True)
+        rows = [(len(w.samples), len(columns)) for w, columns in windows]
+        return np.array([sum(n * int((b.columns < m).sum()) for n, m in rows) for b in self.blocks])
+
+    def costs(
+        self, point: Point, residuals: Sequence[FloatArray], weights: Sequence[FloatArray]
+    ) -> FloatArray:
+        """(blocks,) sums of squares in units of the noise, and what priors add."""
+        away = point.get(self.unknowns) - self.centre
+        assumed = self.precision * away**2 if len(away) else away
+        return np.array(
+            [b.cost(residuals, weights) + assumed[b.unknowns].sum() for b in self.blocks]
+        )
+
+    def merged(
+        self,
+        point: Point,
+        residuals: list[FloatArray],
+        trials: Sequence[Trial],
+        picks: Sequence[int | None],
+    ) -> Trial:
+        """Every block from the trial that is picked for it; None: as it is at `point`."""
+        if len(set(picks)) == 1:
+            return (point, residuals) if picks[0] is None else trials[picks[0]]
+        moves, left = point.moves.copy(), [r.copy() for r in residuals]
+        for block, pick in zip(self.blocks, picks, strict=True):
+            if pick is None:
+                continue
+            other, found = trials[pick]
+            own = [self.unknowns[i] for i in block.unknowns]
+            point = point.put(own, other.get(own))
+            moves[:, block.columns] = other.moves[:, block.columns]
+            for mine, theirs in zip(left, found, strict=True):
+                columns = block.columns[block.columns < mine.shape[1]]
+                mine[:, columns] = theirs[:, columns]
+        return replace(point, moves=moves), left
+
+    def best_starts(self, ways: Sequence[Trial], weights: Sequence[FloatArray]) -> Trial:
+        """Of trials that differ in initial states, the best one for each window and block."""
+        point, residuals = ways[0]
+        moves, left = point.moves.copy(), [r.copy() for r in residuals]
+        for w, weight in enumerate(weights):
+            for block in self.blocks:
+                costs = [block.cost([r[w]], [weight]) for _, r in ways]
+                other, found = ways[int(np.argmin(costs))]
+                columns = block.columns[block.columns < left[w].shape[1]]
+                moves[w, block.columns] = other.moves[w, block.columns]
+                left[w][:, columns] = found[w][:, columns]
+        return replace(point, moves=moves), left
+
     def joint_by_joint(self) -> "Problem":
         """The same with derivatives of each joint's own motion only."""
         return Problem(self.stage, self._simulator, self.unknowns, apart=True)
@@ -159,11 +266,6 @@ class Problem:
         values = self.stage.drives.values
         found = np.array([values[u.parameter][u.place] for u in self.unknowns])
         return np.where(np.isfinite(found), found, 0.0)
-
-    def penalty(self, point: Point) -> float:
-        """What priors add to the cost."""
-        away = point.get(self.unknowns) - self.centre
-        return float(self.precision @ away**2) if len(away) else 0.0
 
     @property
     def num_windows(self) -> int:

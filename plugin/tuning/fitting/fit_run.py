@@ -15,9 +15,8 @@ from mjrig.tuning.fitting.search import (
     coarse_limits,
     profiles,
 )
-from mjrig.tuning.fitting.solver import Solution, System, cost_of, solve
+from mjrig.tuning.fitting.solver import Solution, System, solve
 from mjrig.tuning.fitting.statistics import first_weights, fitted_weights
-from mjrig.tuning.simulated.plant import FRACTION
 
 #: Most rounds of solving, reweighting and trying neighbouring delays.
 MOST_ROUNDS = 8
@@ -58,11 +57,8 @@ class FitRun:
         neighbours: bool = True,
         report: Report = lambda text: None,
     ) -> None:
-        self._whole, self._delayed, self._bounds = problem, list(delayed), lags
-        # Delays are whole ticks at first: with both, one would run after the other.
-        self._problem = problem.with_unknowns(
-            [u for u in problem.unknowns if u.parameter != FRACTION]
-        )
+        self._delayed, self._bounds = list(delayed), lags
+        self._problem = problem
         self._report, self._neighbours = report, neighbours
         self._limited = [u.place for u in problem.unknowns if u.parameter == "torque_limit"]
 
@@ -80,10 +76,6 @@ class FitRun:
     ) -> FitOutcome:
         """Find everything from a nearby point, with approximate weights."""
         solution, weights = self._settle(self._inside(point), weights, None)
-        if len(self._whole.unknowns) > len(self._problem.unknowns):
-            self._report("delays between steps")
-            self._problem = self._whole
-            solution, weights = self._settle(solution.point, weights, None)
         found: tuple[Profile, ...] = ()
         for _ in range(MOST_ROUNDS):
             found = self._profiles(solution)
@@ -113,7 +105,7 @@ class FitRun:
             )
             is_same = bool((moved.lags == point.lags).all())
             point = solution.point
-            if is_same:
+            if is_same or not self._neighbours:
                 break
             tried = {p: around(int(point.lags[p]), self._bounds, 3) for p in self._delayed}
         assert before is not None
@@ -151,8 +143,7 @@ class FitRun:
                 break
             solution = self._solve(solution.point, weights, solution.system.linear)
         system = System.of(self._problem, solution.system.linear, weights)
-        cost = cost_of(solution.residuals, weights) + self._problem.penalty(solution.point)
-        return replace(solution, system=system, cost=cost), weights
+        return replace(solution, system=system), weights
 
     def _solve(
         self, point: Point, weights: list[FloatArray], linear: Linearised | None

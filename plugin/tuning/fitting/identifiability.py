@@ -8,11 +8,12 @@ import numpy as np
 from mjrig.arrays import FloatArray
 from mjrig.tuning.fitting.fit_problem import Point, Problem, Unknown, roughness
 from mjrig.tuning.fitting.search import Profile, asked_efforts
-from mjrig.tuning.fitting.solver import Solution
+from mjrig.tuning.fitting.solver import Solution, System
 from mjrig.tuning.fitting.statistics import QUANTILE, Spread
 from mjrig.tuning.simulated.fit_data import RecordedTrack
 from mjrig.tuning.simulated.inertial import SIZE
 from mjrig.tuning.simulated.plant import (
+    CREEP,
     DELAY,
     DYNAMICS,
     ENCODER,
@@ -29,6 +30,8 @@ MOTION, EFFORTS = "motion", "efforts"
 VAGUE = 0.5
 #: Correlation above which two parameters have the same effect on the motion.
 ALIKE = 0.9
+#: Cosine of two effects above which one is the other.
+SAME = 0.995
 #: Δχ² of a 95 % interval of one number.
 CHI2 = 3.84
 #: A posterior this close to what was assumed beforehand says nothing new.
@@ -166,6 +169,23 @@ def drops(problem: Problem, solution: Solution, spread: Spread) -> list[Dropped]
     return found
 
 
+def damping_like_kv(problem: Problem, system: System) -> list[Unknown]:
+    """Dampings of joints whose effect kv has too: where no setpoint has a velocity.
+
+    Args:
+        problem: joint by joint or together.
+        system: of it.
+    """
+    size = np.sqrt(np.maximum(np.diag(system.hessian), 1e-300))
+    place = {(u.parameter, u.place): i for i, u in enumerate(problem.unknowns)}
+    found = []
+    for u, i in zip(problem.unknowns, range(len(size)), strict=True):
+        j = place.get(("kv", u.place)) if u.parameter == "damping" else None
+        if j is not None and system.hessian[i, j] > SAME * size[i] * size[j]:
+            found.append(u)
+    return found
+
+
 def unreached(drives: Drives, unknown: Unknown, most: float) -> Dropped:
     """A limit above the largest effort a law asked for."""
     own = float(drives.own_limits[unknown.place])
@@ -193,7 +213,7 @@ def _twin(unknowns: Sequence[Unknown], correlation: FloatArray, i: int) -> int |
 
 def _goes_first(a: Unknown, b: Unknown) -> bool:
     """Whether a is kept fixed rather than b: parameters of joints before gains."""
-    joints = (FEEDBACK, ENCODER, *DYNAMICS, "torque_limit", "kv", "kp", FRACTION)
+    joints = (CREEP, FEEDBACK, ENCODER, *DYNAMICS, "torque_limit", "kv", "kp", FRACTION)
     order = [PAYLOAD, INERTIAL, *joints]
     return order.index(a.parameter) <= order.index(b.parameter)
 
@@ -240,15 +260,15 @@ def delay_estimate(
     problem: Problem, point: Point, profile: Profile, spread: Spread, bounds: tuple[int, int]
 ) -> Estimate:
     """A delay and nearby ones that explain the data equally well."""
-    good = [profile.lags[k] for k in equally_good_lags(profile, spread)]
+    good = [profile.lags[k] for k in equally_good_lags(problem, profile, spread)]
     stage, now = problem.stage, int(point.lags[profile.place])
     return delay_of(stage.drives, stage.tracks, profile.place, now, good, bounds)
 
 
-def equally_good_lags(profile: Profile, spread: Spread) -> list[int]:
+def equally_good_lags(problem: Problem, profile: Profile, spread: Spread) -> list[int]:
     """Indices of the delays that explain the data as well as the best one does."""
-    least = min(profile.costs)
-    near = CHI2 * spread.variance * spread.inflation
+    least, own = min(profile.costs), problem.block_of(profile.place)
+    near = CHI2 * float(spread.variance[own] * spread.inflation[own])
     return [k for k, cost in enumerate(profile.costs) if cost - least <= near]
 
 
@@ -258,7 +278,7 @@ def with_other_lags(
     """An estimate whose interval also holds what it would be with delays that fit as well."""
     half, low, high = QUANTILE * float(spread.errors[index]), found.low, found.high
     for profile in profiles:
-        for k in equally_good_lags(profile, spread):
+        for k in equally_good_lags(problem, profile, spread):
             value = float(profile.values[k, index])
             low, high = min(low, value - half), max(high, value + half)
     unknown = problem.unknowns[index]

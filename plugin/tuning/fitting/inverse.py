@@ -17,7 +17,7 @@ import numpy as np
 from mjrig.arrays import FloatArray
 from mjrig.control.setpoints import FEEDFORWARD, POSITION, VELOCITY
 from mjrig.tuning.fitting.fit_problem import Point, Unknown
-from mjrig.tuning.simulated.fit_data import FitWindow
+from mjrig.tuning.simulated.fit_data import FitWindow, Places
 from mjrig.tuning.simulated.fit_jobs import Stage
 from mjrig.tuning.simulated.plant import DYNAMICS
 
@@ -80,21 +80,22 @@ class _Motion:
 
     @classmethod
     def of(cls, model: Any, stage: Stage, window: FitWindow, width: float) -> "_Motion | None":
-        """None: it is too short for this width, or not sampled evenly."""
-        kernel, steps = _kernel(width), np.diff(window.after)
-        if len(steps) < 4 * len(kernel) or np.ptp(steps):
+        """None: it is too short for this width."""
+        kernel, stride = _kernel(width), int(np.median(np.diff(window.after)))
+        after = np.arange(0, int(window.after[-1]) + 1, stride)
+        if len(after) - 1 < 4 * len(kernel):
             return None
-        stride, track = int(steps[0]), stage.tracks[window.track]
+        track, h = stage.tracks[window.track], float(model.opt.timestep)
         # The mean over the steps of an interval, of what changes evenly within it.
         part = 0.5 * (stride - 1) / stride
-        q, v = track.qpos[window.samples], track.qvel[window.samples]
-        change = np.diff(v, axis=0) / (stride * float(model.opt.timestep))
+        q, v = _at(after, window.after, *(x[window.samples] for x in (track.qpos, track.qvel)), h)
+        change = np.diff(v, axis=0) / (stride * h)
         means = [x[:-1] + part * np.diff(x, axis=0) for x in (q, v)]
         q, v, change = (_smoothed(x, kernel) for x in (*means, change))
         dofs = stage.drives.dofs
         columns = stage.tangent.qpos[np.searchsorted(stage.tangent.dof, dofs)]
         efforts = _efforts(model, dofs, q, v, change)
-        rows = window.start + window.after[:-1, None] + np.arange(stride)
+        rows = window.start + after[:-1, None] + np.arange(stride)
         return cls(window, rows, kernel, q[:, columns], v[:, dofs], change[:, dofs], efforts)
 
     def terms(self, stage: Stage, place: int, lag: int) -> dict[str, FloatArray]:
@@ -114,6 +115,28 @@ class _Motion:
             "frictionloss": -np.clip(speed / slow, -1.0, 1.0),
             KNOWN: self.efforts[:, place] - target[:, FEEDFORWARD],
         }
+
+
+def _at(
+    steps: Places, sampled: Places, qpos: FloatArray, qvel: FloatArray, timestep: float
+) -> tuple[FloatArray, FloatArray]:
+    """States at evenly spaced steps, of samples that need not be: logs lose some.
+
+    Cubic Hermite polynomials through positions and velocities; quaternions, which are of bodies
+    that are not driven, between their components.
+    """
+    if np.array_equal(steps, sampled):
+        return qpos, qvel
+    rows = np.clip(np.searchsorted(sampled, steps, side="right") - 1, 0, len(sampled) - 2)
+    span = (sampled[rows + 1] - sampled[rows]).astype(float)
+    s = ((steps - sampled[rows]) / span)[:, None]
+    speeds = qvel[rows] + s * (qvel[rows + 1] - qvel[rows])
+    positions = qpos[rows] + s * (qpos[rows + 1] - qpos[rows])
+    if qpos.shape[1] == qvel.shape[1]:
+        slopes = [qvel[k] * timestep * span[:, None] for k in (rows, rows + 1)]
+        bend = qpos[rows + 1] - qpos[rows]
+        positions += s * (1.0 - s) * ((1.0 - s) * (slopes[0] - bend) - s * (slopes[1] - bend))
+    return positions, speeds
 
 
 def _kernel(width: float) -> FloatArray:

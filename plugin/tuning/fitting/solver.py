@@ -1,24 +1,27 @@
 """Levenberg-Marquardt for parameters shared by all windows, and an initial state per window.
 
 The initial states are eliminated window by window, so that the system that is solved has the size
-of the parameters. The derivatives are reused as long as they reduce the cost.
+of the parameters. The derivatives are reused as long as they reduce the cost. What nothing couples,
+such as the legs of a robot that is held, is damped, moved and judged block by block.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from mjrig.arrays import FloatArray
 from mjrig.tuning.fitting.fit_problem import Linearised, Point, Problem
 
+Mask = npt.NDArray[np.bool_]
 #: Most steps of one solution.
 MOST_STEPS = 60
 #: Times as many with numbers of bodies, which make up for each other.
 BODIES_STEPS = 4
 #: Multiples of the present damping that are tried together.
-DAMPINGS = (1e-4, 1.0, 1e4)
-LEAST_DAMPING = 1e-6
+DAMPINGS = (1e-3, 1e-1, 1.0, 1e1, 1e3)
+LEAST_DAMPING, MOST_DAMPING = 1e-6, 1e6
 #: Shares of the step of an initial state that are tried.
 SHARES = (1.0, 0.3, 0.0)
 #: No parameter moves by more than this share of its scale in a step.
@@ -111,7 +114,6 @@ class Solution:
     point: Point
     residuals: list[FloatArray]
     system: System
-    cost: float
     converged: bool = True
 
 
@@ -139,80 +141,130 @@ def solve(
         residuals = linear.residuals
     problem.refuse_divergence(residuals)
     system = System.of(problem, linear, weights)
-    is_fresh = linear.point is point
-    cost, damping, last = cost_of(residuals, weights) + problem.penalty(point), 1e-4, np.inf
-    size, converged = sum(r.size for r in residuals), False
+    progress = _Progress(problem.costs(point, residuals, weights), problem.sizes, gain)
+    progress.fresh[:] = linear.point is point
     has_bodies = not all(u.is_of_joint for u in problem.unknowns)
     for _ in range(most * (BODIES_STEPS if has_bodies else 1)):
-        trials, found = _tried(problem, system, point, residuals, damping)
-        costs = [
-            cost_of(r, weights) + problem.penalty(t) for t, r in zip(trials, found, strict=True)
-        ]
-        best = int(np.argmin(costs))
-        gained = cost - costs[best]
-        is_small = gained <= max(gain, CRAWL * size) * max(cost / size, 1e-6)
-        is_slow = is_small or gained > SLOW * last  # old derivatives bring little more
-        if gained > 0.0:
-            point, residuals, cost, last = trials[best], found[best], costs[best], gained
-            damping = max(damping * DAMPINGS[best], LEAST_DAMPING)
-            on_step(cost)
-        if is_small and (is_fresh or _is_near(problem, linear, point)):
-            if gained > 0.0 or damping * DAMPINGS[-1] > 1e6:
-                converged = True
-                break
-            damping *= DAMPINGS[-1]
-        elif is_slow and not is_fresh:
+        damping = progress.damping[problem.block_of_unknown]
+        trials = _tried(problem, system, point, residuals, damping)
+        costs = np.array([problem.costs(p, r, weights) for p, r in trials])
+        point, residuals = problem.merged(point, residuals, trials, progress.take(costs))
+        on_step(float(progress.costs.sum()))
+        is_slow = progress.judge(_near(problem, linear, point))
+        if progress.done.all():
+            break
+        if is_slow:
             linear = problem.linearise(point)
-            residuals, is_fresh, last = linear.residuals, True, np.inf
+            residuals = linear.residuals
             system = System.of(problem, linear, weights)
-        else:
-            is_fresh = False
-    return Solution(point, residuals, system, cost, converged)
+            progress.renew()
+    return Solution(point, residuals, system, bool(progress.done.all()))
+
+
+class _Progress:
+    """How far the search has come, block by block: a leg that fits badly delays no other.
+
+    Attributes:
+        costs, damping: (blocks,) at present.
+        fresh: (blocks,) whether the derivatives are those of the present point.
+        done: (blocks,) whether no step gains anything worth it.
+    """
+
+    def __init__(self, costs: FloatArray, sizes: FloatArray, gain: float) -> None:
+        count = len(costs)
+        self.costs, self.damping = costs, np.full(count, 1e-4)
+        self.fresh, self.done = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
+        self._sizes, self._least = sizes, np.maximum(gain, CRAWL * sizes)
+        self._last, self._gained = np.full(count, np.inf), np.zeros(count)
+        self._small, self._slow = self.done.copy(), self.done.copy()
+
+    def take(self, costs: FloatArray) -> list[int | None]:
+        """The best trial of each block, by its costs (trials, blocks); None: none gains."""
+        best = np.argmin(costs, axis=0)
+        left = costs[best, np.arange(len(best))]
+        self._gained = gained = self.costs - left
+        self._small = gained <= self._least * np.maximum(self.costs / self._sizes, 1e-6)
+        self._slow = self._small | (gained > SLOW * self._last)  # they bring little more
+        won = gained > 0.0
+        damping = np.maximum(self.damping * np.asarray(DAMPINGS)[best], LEAST_DAMPING)
+        self.damping = np.where(won, damping, self.damping)
+        self.costs = np.where(won, left, self.costs)
+        self._last = np.where(won, gained, self._last)
+        return [int(k) if w else None for k, w in zip(best, won, strict=True)]
+
+    def judge(self, near: Mask) -> bool:
+        """Whether new derivatives are due; blocks that are done are marked.
+
+        Args:
+            near: (blocks,) the derivatives are as good as those of the present point.
+        """
+        won, settled = self._gained > 0.0, self._small & (self.fresh | near)
+        ends = settled & (won | (self.damping * DAMPINGS[-1] > MOST_DAMPING))
+        self.done |= ends
+        more = settled & ~ends
+        self.damping = np.where(more, self.damping * DAMPINGS[-1], self.damping)
+        is_due = bool((self._slow & ~settled & ~self.fresh & ~self.done).any())
+        self.fresh &= ~won
+        return is_due
+
+    def renew(self) -> None:
+        """Derivatives are those of the present point."""
+        self.fresh[:] = True
+        self._last[:] = np.inf
 
 
 def _tried(
-    problem: Problem, system: System, point: Point, residuals: Sequence[FloatArray], damping: float
-) -> tuple[list[Point], list[list[FloatArray]]]:
+    problem: Problem,
+    system: System,
+    point: Point,
+    residuals: Sequence[FloatArray],
+    damping: FloatArray,
+) -> list[tuple[Point, list[FloatArray]]]:
     """Steps of several dampings, and their residuals.
 
-    With many windows each goes as far with its initial state as is good for it: contacts make
-    some of them refuse a step that is right for the others.
+    Where a base is free each window goes as far with its initial state as is good for it: contacts
+    make some of them refuse a step that is right for the others.
     """
     steps = [stepped(problem, system, point, residuals, damping * d) for d in DAMPINGS]
-    if problem.num_windows == 1:
-        return steps, problem.residuals(steps)
+    if problem.num_windows == 1 or not problem.stage.tangent.turns:
+        return list(zip(steps, problem.residuals(steps), strict=True))
     ways = [
         replace(s, moves=point.moves + share * (s.moves - point.moves))
         for s in steps
         for share in SHARES
     ]
-    every = problem.residuals(ways)
-    trials, found = [], []
-    for k, step in enumerate(steps):
-        own = range(k * len(SHARES), (k + 1) * len(SHARES))
-        moves, chosen = step.moves.copy(), []
-        for w, weight in enumerate(system.weights):
-            best = min(own, key=lambda i: cost_of([every[i][w]], [weight]))
-            moves[w] = ways[best].moves[w]
-            chosen.append(every[best][w])
-        trials.append(replace(step, moves=moves))
-        found.append(chosen)
-    return trials, found
+    every = list(zip(ways, problem.residuals(ways), strict=True))
+    count = len(SHARES)
+    return [
+        problem.best_starts(every[k * count : (k + 1) * count], system.weights)
+        for k in range(len(steps))
+    ]
 
 
-def _is_near(problem: Problem, linear: Linearised, point: Point) -> bool:
-    """Whether derivatives at one point are as good as at another."""
+def _near(problem: Problem, linear: Linearised, point: Point) -> Mask:
+    """(blocks,) whether derivatives at one point are as good as at another."""
     unknowns = problem.unknowns
     scale = np.array([u.scale for u in unknowns])
     away = np.abs(point.get(unknowns) - linear.point.get(unknowns)) / scale
-    return bool((away < 0.02).all()) and bool((linear.point.lags == point.lags).all())
+    is_far = np.bincount(problem.block_of_unknown, away >= 0.02, len(problem.blocks)) > 0.0
+    same: Mask = ~is_far & bool((linear.point.lags == point.lags).all())
+    return same
 
 
 def stepped(
-    problem: Problem, system: System, point: Point, residuals: Sequence[FloatArray], damping: float
+    problem: Problem,
+    system: System,
+    point: Point,
+    residuals: Sequence[FloatArray],
+    damping: FloatArray | float,
 ) -> Point:
-    """One damped step within the bounds: unknowns that would leave them do not move."""
+    """One damped step within the bounds: unknowns that would leave them do not move.
+
+    Args:
+        damping: of all unknowns, or of each.
+    """
     unknowns = problem.unknowns
+    damped = np.broadcast_to(np.asarray(damping, dtype=np.float64), len(unknowns))
     flat = system.weighted(residuals)
     now = point.get(unknowns)
     scale = np.maximum([u.scale for u in unknowns], np.abs(now))
@@ -226,7 +278,7 @@ def stepped(
         own = np.ix_(free, free)
         diagonal = np.diag(hessian)[free]
         floor = 1e-12 * max(float(np.diag(hessian).max(initial=0.0)), 1e-300)
-        matrix = hessian[own] + np.diag(damping * diagonal + floor)
+        matrix = hessian[own] + np.diag(damped[free] * diagonal + floor)
         move[:] = 0.0
         move[free] = np.linalg.solve(matrix, -gradient[free])
         # Numbers of bodies make up for each other: cut one by one, they would do so no more.

@@ -53,25 +53,18 @@ def fitted_weights(problem: Problem, solution: Solution) -> list[FloatArray]:
     return found
 
 
-def freedom_of(problem: Problem, solution: Solution) -> float:
-    """Residuals per degree of freedom: what was fitted makes them smaller than the noise."""
-    size = sum(r.size for r in solution.residuals)
-    used = len(problem.unknowns) + sum(m.shape[0] for m in solution.system.mixed)
-    return float(size / max(size - used, 1))
-
-
 @dataclass(frozen=True)
 class Spread:
     """Standard errors and correlations of the unknowns.
 
-    `inflation` is how much larger the variances are than white noise would make them;
-    `covariance` includes that.
+    `variance` (blocks,) is the mean squared residual per degree of freedom, `inflation` (blocks,)
+    how much larger the variances are than white noise would make them; `covariance` includes that.
     """
 
     errors: FloatArray
     correlation: FloatArray
-    variance: float
-    inflation: float
+    variance: FloatArray
+    inflation: FloatArray
     covariance: FloatArray
 
 
@@ -80,27 +73,39 @@ def spread(problem: Problem, solution: Solution) -> Spread:
 
     For white residuals this is the textbook's s² (JᵀJ)⁻¹; the larger of both counts.
     """
-    system = solution.system
-    freedom = freedom_of(problem, solution)
-    flat = system.weighted(solution.residuals)
-    size = sum(r.size for r in flat)
-    variance = sum(float(r @ r) for r in flat) / size * freedom
+    system, own = solution.system, problem.block_of_unknown
+    freedom = _freedom(problem)
+    variance = np.array([b.cost(solution.residuals, system.weights) for b in problem.blocks])
+    variance *= freedom / problem.sizes
     known = np.diag(system.hessian) > 0.0
     inverse = _inverse(system.hessian, known)
-    plain = np.diag(inverse) * variance
-    scores = _scores(problem, solution, flat)
-    meat = sum((long_run(s) for s in scores), np.zeros_like(inverse)) * freedom
-    meat = meat + np.diag(system.precision)
+    plain = np.diag(inverse) * variance[own]
+    scores = _scores(problem, solution, system.weighted(solution.residuals))
+    meat = sum((long_run(s) for s in scores), np.zeros_like(inverse))
+    meat = meat * np.sqrt(freedom[own] * freedom[own][:, None]) + np.diag(system.precision)
     sandwich = inverse @ meat @ inverse
     variances = np.maximum(np.diag(sandwich), plain)
     errors = np.where(known, np.sqrt(np.maximum(variances, 0.0)), np.inf)
     unit = np.sqrt(np.where(known, np.diag(inverse), 1.0))
-    ratio = variances[known] / plain[known]
-    inflation = float(np.median(ratio)) if len(ratio) else 1.0
+    ratio = np.where(known, variances / np.where(known, plain, 1.0), np.nan)
+    inflation = np.array([_median(ratio[b.unknowns]) for b in problem.blocks])
     correlation = inverse / unit / unit[:, None]
     sizes = np.where(np.isfinite(errors), errors, 0.0)
     covariance = correlation * sizes * sizes[:, None]
     return Spread(errors, correlation, variance, inflation, covariance)
+
+
+def _freedom(problem: Problem) -> FloatArray:
+    """(blocks,) residuals per degree of freedom: a fit makes them smaller than the noise."""
+    starts = [problem.num_windows * len(b.columns) for b in problem.blocks]
+    used = np.add(starts, [len(b.unknowns) for b in problem.blocks])
+    found: FloatArray = problem.sizes / np.maximum(problem.sizes - used, 1)
+    return found
+
+
+def _median(ratios: FloatArray) -> float:
+    known = ratios[np.isfinite(ratios)]
+    return float(np.median(known)) if len(known) else 1.0
 
 
 def _scores(problem: Problem, solution: Solution, flat: Sequence[FloatArray]) -> list[FloatArray]:

@@ -20,15 +20,19 @@ Lags = npt.NDArray[np.int64]
 
 #: Properties of controllers.
 GAINS = ("kp", "kv", "torque_limit")
+FRICTION = "frictionloss"
 #: Parameters of joints: name → field of MjModel.
 DYNAMICS = {
     "armature": "dof_armature",
     "damping": "dof_damping",
-    "frictionloss": "dof_frictionloss",
+    FRICTION: "dof_frictionloss",
 }
 DELAY = "delay"
 #: What a delay of a real robot exceeds whole ticks by [physics steps]: found together with it.
 FRACTION = "fraction"
+#: How much more a joint creeps while dry friction holds it than the model says. MuJoCo's friction is
+#: soft, by an amount that follows from the inertia; no robot's is, or by the same amount.
+CREEP = "creep"
 #: Recorded minus true position of a joint; its law sees the recorded one.
 ENCODER = "encoder_offset"
 #: How old the state is that a law sees [physics steps].
@@ -135,6 +139,7 @@ def drives_of(world: World, actor: str) -> Drives:
         values[name] = np.array(getattr(world.model, where))[dofs]
     links = _links(world, robot)
     values |= {name: np.zeros(len(rows)) for name in (FRACTION, ENCODER, FEEDBACK)}
+    values[CREEP] = np.ones(len(rows))
     values[INERTIAL] = np.zeros(inertial.SIZE * len(links))
     values[PAYLOAD] = np.zeros(1)
     return Drives(

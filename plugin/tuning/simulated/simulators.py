@@ -19,6 +19,7 @@ from mjrig.tuning.simulated.inertial import (
     with_payload,
 )
 from mjrig.tuning.simulated.plant import (
+    CREEP,
     DYNAMICS,
     FEEDBACK,
     GAINS,
@@ -33,6 +34,8 @@ from mjrig.workers.pool import ProcessPool, cores
 ROOM = 6e6
 #: Worlds of a batch.
 MOST = 512
+#: The field of MjModel that the softness of a joint's friction is in proportion to.
+SOFTNESS = "dof_invweight0"
 
 
 class Links:
@@ -144,10 +147,13 @@ class BatchSimulator:
             batch.expand("body_sameframe")[:, self._links.ids] = 0
             for field, rows in self._links.fields(jobs).items():
                 batch.expand(field)[:count, self._links.ids] = rows
-        armature = fields[DYNAMICS["armature"]]
-        self._is_other |= bool((armature != drives.values["armature"]).any())
+        armature, creep = fields[DYNAMICS["armature"]], jobs.values[CREEP]
+        self._is_other |= bool(
+            (armature != drives.values["armature"]).any() or (creep != 1.0).any()
+        )
         if self._is_other or self._has_other_bodies:
             batch.set_const()
+            batch.expand(SOFTNESS)[:count, drives.dofs] *= creep
         place = {name: i for i, name in enumerate(drives.actuators)}
         for controller in batch[drives.actor].controllers:
             own = [k for k, b in enumerate(controller.bindings) if b.actuator in place]
@@ -207,6 +213,7 @@ class WorldSimulator:
         for field, rows in self._links.fields(job).items():
             getattr(world.model, field)[self._links.ids] = rows[0]
         mujoco.mj_setConst(world.model, world.data)
+        getattr(world.model, SOFTNESS)[drives.dofs] *= job.values[CREEP][0]
         robot = world[drives.actor]
         for controller in robot.controllers:
             role = controller._role

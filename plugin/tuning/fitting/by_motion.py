@@ -17,6 +17,7 @@ from mjrig.errors import ExecutionError
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
 from mjrig.tuning.fitting.findings import (
+    as_vague,
     bodies,
     correlated,
     correlations,
@@ -69,6 +70,8 @@ BAD = 1.5
 BETTER = 0.999
 #: Steps that initial states of what was held out may take.
 STARTS = 8
+#: Unknowns that would cost this many times the noise are not left out: three standard errors.
+MISSED = 9.0
 #: Pairs of correlated estimates that are noted.
 MOST_PAIRS = 6
 
@@ -146,12 +149,31 @@ class _Task:
             unknowns += fractions_of(problem, self.wanted) + creeps_of(problem, self.wanted)
         problem = problem.with_unknowns(unknowns)
         problem, outcome, gone = self._without_twins(problem, start)
-        errors = spread(problem, outcome.solution)
-        while new := drops(problem, outcome.solution, errors):
-            gone += new
-            problem, outcome = self._without(problem, outcome, new)
+        problem, outcome, more, vague = self._pruned(problem, outcome)
+        return self._result(problem, start, outcome, [*gone, *more], vague)
+
+    def _pruned(
+        self, problem: Problem, outcome: FitOutcome
+    ) -> tuple[Problem, FitOutcome, list[Dropped], list[Dropped]]:
+        """Without the unknowns that cannot be identified; and those that stay nevertheless.
+
+        An unknown that has a wide interval, but without which the recording is reproduced worse
+        than noise allows, stays: the others would make up for it.
+        """
+        gone: list[Dropped] = []
+        vague: list[Dropped] = []
+        while True:
             errors = spread(problem, outcome.solution)
-        return self._result(problem, start, outcome, errors, gone)
+            kept = {d.unknown for d in vague}
+            new = [d for d in drops(problem, outcome.solution, errors) if d.unknown not in kept]
+            if not new:
+                return problem, outcome, gone, vague
+            fewer, other = self._without(problem, outcome, new)
+            missed = [d for d in new if _is_missed(problem, errors, outcome, other, d, new)]
+            vague += missed
+            if not missed:
+                gone += new
+                problem, outcome = fewer, other
 
     def _without_twins(
         self, whole: Problem, start: Point
@@ -273,12 +295,13 @@ class _Task:
         problem: Problem,
         start: Point,
         outcome: FitOutcome,
-        errors: Spread,
         gone: Sequence[Dropped],
+        vague: Sequence[Dropped],
     ) -> Findings:
-        point = outcome.solution.point
+        point, errors = outcome.solution.point, spread(problem, outcome.solution)
         finer = self._finer(problem, outcome.solution)
         found = self._estimates(problem, outcome, errors, gone, finer.shift)
+        found = [as_vague(e, problem, vague) for e in found]
         free = bool(self.stage.tangent.turns)
         has_base = base_address(self.world[self.stage.drives.actor]) is not None
         what = "the base is free" if has_base else "the model has a free body"
@@ -408,6 +431,24 @@ def _misses_of(problem: Problem, solution: Solution) -> dict[int, float]:
     pairs = zip(solution.residuals, solution.system.weights, strict=True)
     every = np.concatenate([(r * w)[:, columns] for r, w in pairs])
     return dict(enumerate(np.sqrt(np.mean(every**2, axis=0)).tolist()))
+
+
+def _is_missed(
+    problem: Problem,
+    errors: Spread,
+    outcome: FitOutcome,
+    without: FitOutcome,
+    drop: Dropped,
+    every: Sequence[Dropped],
+) -> bool:
+    """Whether the block of an unknown fits significantly worse without it (a χ² test)."""
+    of = problem.block_of_unknown
+    own = int(of[problem.unknowns.index(drop.unknown)])
+    count = sum(int(of[problem.unknowns.index(d.unknown)]) == own for d in every)
+    weights, block = outcome.solution.system.weights, problem.blocks[own]
+    costs = [block.cost(o.solution.residuals, weights) for o in (outcome, without)]
+    noise = float(errors.variance[own] * errors.inflation[own])
+    return costs[1] - costs[0] > MISSED * count * noise
 
 
 def _is_better(problem: Problem, one: Solution, other: Solution) -> bool:

@@ -10,6 +10,7 @@ from mjrig.names import listed
 from mjrig.tuning.fitting.fit_problem import Point, Problem, Unknown, roughness
 from mjrig.tuning.fitting.identifiability import (
     UNCHANGED,
+    VAGUE,
     Correlated,
     Correlations,
     Curves,
@@ -117,6 +118,16 @@ def creeps_of(problem: Problem, wanted: Wanted) -> list[Unknown]:
     return [
         Unknown(CREEP, p, *CREEP_BOUNDS, 1.0) for p in places if p in asked or friction[p] > 0.0
     ]
+
+
+def as_vague(found: Estimate, problem: Problem, vague: Sequence[Dropped]) -> Estimate:
+    """An estimate with the remark that it is one of those with a wide interval."""
+    for one in vague:
+        joint, parameter = label_of(problem, one.unknown)
+        is_wide = found.high - found.low > 2.0 * VAGUE * abs(found.value)
+        if is_wide and (found.joint, found.parameter) == (joint, parameter):
+            return replace(found, identifiable=False, reason=one.reason)
+    return found
 
 
 def real_delays(

@@ -34,6 +34,7 @@ from mjrig.tuning.fitting.identifiability import (
     Estimate,
     Findings,
 )
+from mjrig.tuning.fitting.kv_by_efforts import told_apart
 from mjrig.tuning.fitting.torque_gain import torque_gains
 from mjrig.tuning.fitting.unknowns import Bounds, Wanted, check_bounds
 from mjrig.tuning.simulated.fit_data import RecordedTrack, check_bases, read_tracks
@@ -213,6 +214,8 @@ def fit(
         how = MotionOptions(together, window, prior, share, report)
         by_motion = fit_motion(scene, world, known, tracks, others, plan.motion, limits, how)
         remark = "" if by_motion.held_after else remark
+        if plan.is_check:
+            by_motion = told_apart(by_motion, by_efforts.estimates)
     notes = (*(note for track in [*tracks, *others] for note in track.notes), *plan.notes)
     gains: tuple[Estimate, ...] = ()
     if TORQUE_GAIN in parameters:

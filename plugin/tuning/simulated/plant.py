@@ -30,8 +30,8 @@ DYNAMICS = {
 DELAY = "delay"
 #: What a delay of a real robot exceeds whole ticks by [physics steps]: found together with it.
 FRACTION = "fraction"
-#: How much more a joint creeps while dry friction holds it than the model says. MuJoCo's friction is
-#: soft, by an amount that follows from the inertia; no robot's is, or by the same amount.
+#: How much more a joint creeps while dry friction holds it than the model says. MuJoCo's friction
+#: is soft, by an amount that follows from the inertia; a robot's is not, or by another amount.
 CREEP = "creep"
 #: Recorded minus true position of a joint; its law sees the recorded one.
 ENCODER = "encoder_offset"

@@ -135,12 +135,12 @@ def far_away(folder: Path, rng: random.Random, truth: dict[str, list[float]]) ->
 
 
 def test_an_interval_holds_what_other_delays_that_fit_as_well_make_of_it() -> None:
-    problem: Any = SimpleNamespace(unknowns=[Unknown("armature", 0, 0.0, 1.0, 0.01)])
+    unknowns = [Unknown("armature", 0, 0.0, 1.0, 0.01)]
+    problem: Any = SimpleNamespace(unknowns=unknowns, block_of=lambda place: 0)
     values = np.array([[0.03], [0.011], [0.004], [-0.001]])
     profile = Profile(0, (2, 3, 4, 5), (90.0, 10.6, 10.0, 12.0), values)
-    errors = Spread(
-        np.array([0.0002]), np.eye(1), variance=1.0, inflation=1.0, covariance=np.eye(1)
-    )
+    one = np.ones(1)
+    errors = Spread(np.array([0.0002]), np.eye(1), one, inflation=one, covariance=np.eye(1))
     found = Estimate("knee", "knee", "armature", 0.004, 0.02, 0.0036, 0.0044)
     wide = with_other_lags(found, problem, 0, [profile], errors)
     assert wide.low == 0.0

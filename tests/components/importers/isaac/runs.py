@@ -215,8 +215,9 @@ def breadth_first(path: Path) -> list[str]:
 
 @dataclass
 class Reference:
-    """What a loop gives: the last observation, the last target by joint, and the state."""
+    """What a loop gives: its start, the last observation and target by joint, and the state."""
 
+    start: np.ndarray
     observation: np.ndarray
     targets: dict[str, float]
     qpos: np.ndarray
@@ -251,7 +252,8 @@ def reference(
     mujoco.mj_setConst(m, d)  # weights of constraints follow the armature
     d.qpos[:3] = robot["init_state"]["pos"]
     for name in names:
-        d.qpos[m.joint(name).qposadr[0]] = default[name]
+        d.qpos[m.joint(name).qposadr[0]] = np.float32(default[name])  # as Isaac Lab's tensors
+    start = d.qpos.copy()
     targets = dict(default)
     moved, recipe = _actions(data["actions"], names, default)
     last = np.zeros(len(moved), np.float32)
@@ -269,7 +271,7 @@ def reference(
             q, v = d.qpos[joint.qposadr[0]], d.qvel[joint.dofadr[0]]
             d.ctrl[actuator_of(m, name)] = law(targets[name], q, v)
         mujoco.mj_step(m, d)
-    return Reference(observation, targets, d.qpos.copy(), d.qfrc_actuator.copy())
+    return Reference(start, observation, targets, d.qpos.copy(), d.qfrc_actuator.copy())
 
 
 def _actions(

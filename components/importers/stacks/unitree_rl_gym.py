@@ -5,11 +5,19 @@ joints (`model_joint_names`), leave the gait's phase out and stack frames: the s
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 from mjrig.components.importers.sources import terms
-from mjrig.components.importers.sources.found import Begin, FoundPolicy, Held, Term, ValueOrder
+from mjrig.components.importers.sources.found import (
+    Begin,
+    Doubt,
+    FoundPolicy,
+    Held,
+    Term,
+    ValueOrder,
+)
 from mjrig.components.importers.sources.source import PolicySource
 from mjrig.components.importers.sources.vendor_file import VendorEntry
 
@@ -20,6 +28,14 @@ GAIT = 0.8
 NAMES = "model_joint_names"
 #: The same as the model has them.
 MODEL_NAMES = "mujoco_joint_names"
+#: What the file has besides: where files are, how the real robot is reached, and scales of what is
+#: not observed.
+_ASIDE = ("policy_path", "xml_path", "simulation_duration", "lin_vel_scale", "msg_type",
+          "imu_type", "lowcmd_topic", "lowstate_topic", "weak_motor")  # fmt: skip
+_READ = (*KEYS[0], "control_dt", "simulation_dt", "control_decimation", "leg_joint2motor_idx",
+         NAMES, MODEL_NAMES, "action_scale", "num_obs", "cmd_scale", "ang_vel_scale",
+         "dof_pos_scale", "dof_vel_scale", "cmd_init", "max_cmd", "arm_waist_joint2motor_idx",
+         "arm_waist_kps", "arm_waist_kds", "arm_waist_target")  # fmt: skip
 _HOME = re.compile(r"(?:robots|pre_train)/([^/]+)")
 
 
@@ -73,9 +89,20 @@ def read(source: PolicySource) -> FoundPolicy:
         begin=Begin.RESET,
         size=layout.declared,
         held=_held(root),
+        doubts=tuple(_unread(root)),
         notes=("the target is the default pose until the first tick, after one tick's time",),
         assumed=(*(() if names else (_BY_PLACE,)), *_two_orders(root), *layout.assumed),
     )
+
+
+def _unread(root: VendorEntry) -> Iterator[Doubt]:
+    """Keys of a fork that nothing here knows."""
+    lost = [f"{key} {value}" for key, value in root.mapping().items()
+            if key not in (*_READ, *_ASIDE) and value is not None]  # fmt: skip
+    if lost:
+        text = f"keys that are not known, and not taken over: {'; '.join(lost)}"
+        yield Doubt("not-taken-over", text, "if they change observations or targets, "
+                    "policy.yaml lacks that")  # fmt: skip
 
 
 def _two_orders(root: VendorEntry) -> tuple[str, ...]:

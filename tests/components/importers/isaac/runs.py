@@ -224,9 +224,9 @@ class Reference:
     torque: np.ndarray
 
 
-def sizes(path: Path, data: Data) -> tuple[int, int]:
+def sizes(path: Path, data: Data, order: Sequence[str] = ()) -> tuple[int, int]:
     """Values of the observation, and of the action."""
-    names = breadth_first(path)
+    names = order or breadth_first(path)
     default = dict.fromkeys(names, 0.0)
     moved, _ = _actions(data["actions"], names, default)
     m = mujoco.MjModel.from_xml_path(str(path))
@@ -237,11 +237,15 @@ def sizes(path: Path, data: Data) -> tuple[int, int]:
 
 
 def reference(
-    path: Path, data: Data, weights: np.ndarray, ticks: int, command: Sequence[float]
-) -> Reference:
-    """Run `action = observation · weights` as env.yaml says, for some ticks."""
+    path: Path, data: Data, weights: np.ndarray, ticks: int, command: Sequence[float],
+    order: Sequence[str] = (),
+) -> Reference:  # fmt: skip
+    """Run `action = observation · weights` as env.yaml says, for some ticks.
+
+    `order` of the joints is breadth first unless it is given.
+    """
     m = mujoco.MjModel.from_xml_path(str(path))
-    names = breadth_first(path)
+    names = order or breadth_first(path)
     robot = data["scene"]["robot"]
     default = dict(
         zip(names, by_pattern(robot["init_state"]["joint_pos"], names, 0.0), strict=True)

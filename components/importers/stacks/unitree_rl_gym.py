@@ -5,20 +5,19 @@ joints (`model_joint_names`), leave the gait's phase out and stack frames: the s
 """
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 from mjrig.components.importers.sources import terms
 from mjrig.components.importers.sources.found import (
     Begin,
-    Doubt,
     FoundPolicy,
     Held,
     Term,
     ValueOrder,
 )
 from mjrig.components.importers.sources.source import PolicySource
+from mjrig.components.importers.sources.unread import unread
 from mjrig.components.importers.sources.vendor_file import VendorEntry
 
 KEYS = (("kps", "kds", "default_angles", "num_actions"),)
@@ -89,20 +88,10 @@ def read(source: PolicySource) -> FoundPolicy:
         begin=Begin.RESET,
         size=layout.declared,
         held=_held(root),
-        doubts=tuple(_unread(root)),
+        doubts=unread([(root, (*_READ, *_ASIDE))]),
         notes=("the target is the default pose until the first tick, after one tick's time",),
         assumed=(*(() if names else (_BY_PLACE,)), *_two_orders(root), *layout.assumed),
     )
-
-
-def _unread(root: VendorEntry) -> Iterator[Doubt]:
-    """Keys of a fork that nothing here knows."""
-    lost = [f"{key} {value}" for key, value in root.mapping().items()
-            if key not in (*_READ, *_ASIDE) and value is not None]  # fmt: skip
-    if lost:
-        text = f"keys that are not known, and not taken over: {'; '.join(lost)}"
-        yield Doubt("not-taken-over", text, "if they change observations or targets, "
-                    "policy.yaml lacks that")  # fmt: skip
 
 
 def _two_orders(root: VendorEntry) -> tuple[str, ...]:

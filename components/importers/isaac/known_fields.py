@@ -1,7 +1,6 @@
-"""Fields of actions and observation terms that no reader knows: they are listed, never dropped."""
+"""Fields of actions and observation terms in env.yaml that are read, or matter to a training."""
 
 from collections.abc import Collection, Iterator, Sequence
-from typing import Any
 
 from mjrig.components.importers.isaac.actions import class_of
 from mjrig.components.importers.isaac.env_file import EnvFile
@@ -18,22 +17,14 @@ _OF_CLASS = {
 _TERM = ("func", "params", "modifiers", "noise", "clip", "scale", "history_length",
          "flatten_history_dim", "delay_min_lag", "delay_max_lag", "delay_per_env",
          "delay_hold_prob", "delay_update_period", "delay_per_env_phase")  # fmt: skip
-#: Values that switch a field off.
-_OFF: tuple[Any, ...] = (None, False, 0, "", [], {})
 
 
-def unread_fields(env: EnvFile, groups: Sequence[str]) -> Iterator[str]:
-    """`path value` of every field with a value that nothing here knows."""
+def known_fields(
+    env: EnvFile, groups: Sequence[str]
+) -> Iterator[tuple[VendorEntry, Collection[str]]]:
+    """Every action and observation term, with the fields of it that are known."""
     for _, entry in env.actions():
         if entry.data is not None:
-            yield from _unread(entry, (*_ACTION, *_OF_CLASS.get(class_of(entry), ())))
+            yield entry, (*_ACTION, *_OF_CLASS.get(class_of(entry), ()))
     for term in env.observed(groups):
-        yield from _unread(term.entry, _TERM)
-
-
-def _unread(entry: VendorEntry, known: Collection[str]) -> Iterator[str]:
-    for key, value in entry.mapping().items():
-        if key not in known and value not in _OFF:
-            text = str(value)
-            brief = text if len(text) <= 40 else f"{text[:39]}…"
-            yield f"{'.'.join(map(str, entry.path))}.{key} {brief}"
+        yield term.entry, _TERM

@@ -221,8 +221,8 @@ def _first_robot(world: mjrig.World) -> Any:
     return next(iter(world.articulations.values()))
 
 
-def _sender(kind: str, seconds: float = 60.0) -> "subprocess.Popen[bytes]":
-    command = [sys.executable, __file__, "--client", kind, "--seconds", str(seconds)]
+def _sender(kind: str) -> "subprocess.Popen[bytes]":
+    command = [sys.executable, __file__, "--client", kind, "--seconds", "60"]
     return subprocess.Popen(command, stdout=subprocess.DEVNULL)
 
 

@@ -8,8 +8,8 @@ import pytest
 
 pytest.importorskip("cyclonedds", reason="needs the extra 'bridge'")
 
-#: A participant that announces itself every 2 ms instead of every 30 s; prints by how many kB
-#: it grew at most after a second: hours of the usual discovery.
+#: A participant that announces itself every 2 ms instead of every few seconds; prints by how many
+#: kB it grew at most after its first second.
 PARTICIPANT = """
 import os, sys, time
 from pathlib import Path

@@ -1,12 +1,12 @@
 """What a bridge costs, and how punctual it is: rate and lateness of states, latency, step cost.
 
     python benchmarks/bridge_cost.py                 # the table of docs/serving.md
-    python benchmarks/bridge_cost.py --soak 3600     # memory over an hour
     python benchmarks/bridge_cost.py --walk          # a policy walks through the bridge for 10 s
+    python benchmarks/bridge_cost.py --lock-step     # requests per second over ZMQ
 
 The client is a process of its own on loopback, with this environment's cyclonedds. The world asks
 for real-time priority, as `mjrig serve` does; the client does not. `serve_cost.py` tells apart what
-the machine, the world, DDS and the client are late with.
+the machine, the world, DDS and the client are late with, and soaks.
 """
 
 import argparse
@@ -14,6 +14,7 @@ import os
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +26,13 @@ from mjrig.components.bridges.dds.dds_process import as_sample, configuration, d
 from mjrig.components.bridges.dds.unitree_messages import codec
 from mjrig.components.bridges.dds.unitree_robots import ROBOTS
 from mjrig.components.bridges.serving import Serving
+from mjrig.components.bridges.socket_bridge import SocketBridge
 from mjrig.components.bridges.unitree_bridge import UnitreeBridge
 from mjrig.workers.punctual import Punctual, as_usual
 
 SCENES = Path(__file__).parent.parent / "config" / "scenes"
+#: How long a client waits for the first state [s].
+PATIENCE = 60.0
 #: The client takes it over from the environment.
 DOMAIN = int(os.environ.setdefault("MJRIG_BENCHMARK_DOMAIN", str(20 + os.getpid() % 80)))
 
@@ -97,7 +101,10 @@ class Client:
 
 
 def client(kind: str, seconds: float) -> None:
-    """Answer every state with a command; print rate, lateness and round trip."""
+    """Answer every state with a command; print rate, lateness and round trip.
+
+    For so many seconds after the first state: a busy machine takes long to find the other side.
+    """
     own = Client(kind)
     motors = own.command["motor_cmd"]
     motors["kp"], motors["kd"] = 100.0, 3.0
@@ -105,11 +112,12 @@ def client(kind: str, seconds: float) -> None:
     ticks: list[int] = []
     trips: list[float] = []
     mark, marked = 0.0, 0.0
-    began = time.monotonic()
-    while time.monotonic() - began < seconds:
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
         for now, state in own.states():
             if not arrivals:
                 motors["q"] = state["motor_state"]["q"]
+                end = time.monotonic() + seconds
             arrivals.append(now)
             ticks.append(int(state["tick"]))
             # The effort of a far motor answers a small feedforward: that closes the round trip.
@@ -126,6 +134,21 @@ def client(kind: str, seconds: float) -> None:
     rate = (len(arrivals) - 201) / (arrivals[-1] - arrivals[200])
     parts = np.percentile(np.array(trips) * 1000.0, [50, 95, 99]) if trips else [np.nan] * 3
     print(rate, 100.0 * float((late > 0.001).mean()), *parts, flush=True)
+
+
+class _Over(Exception):
+    """The client has ended."""
+
+
+def until_over(serving: Serving, program: "subprocess.Popen[Any]") -> None:
+    """Serve while a client runs, without a break."""
+
+    def look() -> None:
+        if program.poll() is not None:
+            raise _Over
+
+    with suppress(_Over):
+        serving.run(None, look)
 
 
 def measured(name: str, kind: str, seconds: float) -> None:
@@ -145,7 +168,7 @@ def measured(name: str, kind: str, seconds: float) -> None:
             accepted(now, when)
 
         bridge.__dict__["commanded"] = noted
-        serving.run(seconds + 2.0)
+        until_over(serving, process)
         rate, late, p50, p95, p99 = (float(v) for v in process.communicate()[0].split())
     age = np.percentile(ages, [50, 99]) if ages else [np.nan, np.nan]
     print(
@@ -198,37 +221,47 @@ def _first_robot(world: mjrig.World) -> Any:
     return next(iter(world.articulations.values()))
 
 
-def _sender(kind: str, seconds: float = 60.0) -> "subprocess.Popen[bytes]":
-    command = [sys.executable, __file__, "--client", kind, "--seconds", str(seconds)]
+def _sender(kind: str) -> "subprocess.Popen[bytes]":
+    command = [sys.executable, __file__, "--client", kind, "--seconds", "60"]
     return subprocess.Popen(command, stdout=subprocess.DEVNULL)
-
-
-def soak(seconds: float) -> None:
-    """Memory of both processes while a client answers every state."""
-    world = mjrig.World(scene_with("humanoid", "g1"))
-    with Serving(world) as serving:
-        bridge: Any = serving.bridges[0]
-        sender = _sender("g1", seconds + 60.0)
-        began, said = time.monotonic(), -1e9
-        while (passed := time.monotonic() - began) < seconds:
-            serving.run(1.0)
-            if passed - said > seconds / 20:
-                said = passed
-                now = bridge.traffic.report()
-                print(
-                    f"{passed:7.0f} s  world {resident(os.getpid()):7.1f} MB  DDS "
-                    f"{resident(bridge.link.pid):7.1f} MB  {now.accepted} commands, "
-                    f"{now.sent} states, {now.rejected} rejected",
-                    flush=True,
-                )
-        sender.kill()
-        sender.wait()
 
 
 def resident(pid: int) -> float:
     """Memory of a process [MB]."""
     pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+# Lock step over ZMQ ---------------------------------------------------------------------------
+
+
+def lock_step_client(address: str, seconds: float) -> None:
+    """Step by request, one step each; prints requests per second."""
+    import msgpack
+    import zmq
+
+    robot: Any = zmq.Context.instance().socket(zmq.REQ)
+    robot.connect(address)
+    request = msgpack.packb({"op": "step", "n": 1, "position": 0.0})
+    began, asked = time.monotonic(), 0
+    while time.monotonic() - began < seconds:
+        robot.send(request)
+        assert msgpack.unpackb(robot.recv())["ok"]
+        asked += 1
+    print(asked / (time.monotonic() - began), flush=True)
+
+
+def lock_step(seconds: float) -> None:
+    """How many steps a program in another process takes in a second, one request each."""
+    scene = scene_with("quadruped", None)
+    scene.actors[0].add_component(SocketBridge(port=0, state_port=0, websocket=False))
+    with Serving(mjrig.World(scene)) as serving:
+        bridge: Any = serving.bridges[0]
+        options = ["--lock-client", bridge.endpoints["request"], "--seconds", str(seconds)]
+        command = [sys.executable, __file__, *options]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        until_over(serving, process)
+        print(f"lock step, one step per request: {float(process.communicate()[0]):.0f} requests/s")
 
 
 # A policy through the bridge ----------------------------------------------------------------------
@@ -245,13 +278,16 @@ def walker(seconds: float) -> None:
     own = Client("go2")
     motors, data, loop = own.command["motor_cmd"], twin.data, policy._loop
     motors["kp"][:12], motors["kd"][:12] = controller.kp[order], controller.kv[order]
-    period, began, last, ticks = policy.tick_steps * twin.timestep, time.monotonic(), -1e9, 0
+    period, end = policy.tick_steps * twin.timestep, time.monotonic() + PATIENCE
+    last, ticks = -1e9, 0
     joints, speeds = data.qpos[7:19], data.qvel[6:18]
-    while time.monotonic() - began < seconds:
+    while time.monotonic() < end:
         arrived = own.states()
         now = int(arrived[-1][1]["tick"]) / 1000.0 if arrived else last
         if now - last < period - 1e-4:
             continue
+        if not ticks:
+            end = time.monotonic() + seconds
         state, last = arrived[-1][1], now
         joints[order], speeds[order] = (state["motor_state"][n][:12] for n in ("q", "dq"))
         imu = state["imu_state"]
@@ -292,19 +328,22 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--client", metavar="KIND")
+    parser.add_argument("--lock-client", metavar="ADDRESS")
+    parser.add_argument("--lock-step", action="store_true")
     parser.add_argument("--walker", action="store_true")
     parser.add_argument("--walk", action="store_true")
-    parser.add_argument("--soak", type=float, metavar="S")
     parser.add_argument("--seconds", type=float, default=10.0)
     options = parser.parse_args()
     if options.client:
         client(options.client, options.seconds)
+    elif options.lock_client:
+        lock_step_client(options.lock_client, options.seconds)
+    elif options.lock_step:
+        lock_step(options.seconds)
     elif options.walker:
         walker(options.seconds)
     elif options.walk:
         walk(options.seconds)
-    elif options.soak:
-        soak(options.soak)
     else:
         print("robot         states     late > 1 ms   command to step p50, p99   round trip p50, "
               "p95, p99   late steps")  # fmt: skip

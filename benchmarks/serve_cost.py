@@ -15,7 +15,7 @@ import os
 import subprocess
 import sys
 import time
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any
@@ -23,7 +23,14 @@ from typing import IO, Any
 import numpy as np
 
 import mjrig
-from benchmarks.bridge_cost import SCENES, Client, resident, scene_with
+from benchmarks.bridge_cost import (
+    PATIENCE,
+    SCENES,
+    Client,
+    resident,
+    scene_with,
+    until_over,
+)
 from mjrig.components import PDController
 from mjrig.components.bridges.serving import Serving
 from mjrig.components.bridges.socket_bridge import SocketBridge
@@ -56,7 +63,7 @@ def floor(seconds: float) -> None:
 def client(kind: str, seconds: float, *, report: bool) -> None:
     """Answer every state with a command; prints tick, time of writing and of reading of each."""
     own, found = Client(kind), []
-    motors, end = own.command["motor_cmd"], time.monotonic() + 60.0
+    motors, end = own.command["motor_cmd"], time.monotonic() + PATIENCE
     motors["kp"], motors["kd"] = 100.0, 3.0
     is_first = True
     while time.monotonic() < end:
@@ -97,21 +104,6 @@ def _child(*arguments: object, out: IO[str] | None = None) -> "subprocess.Popen[
         return subprocess.Popen(command, stdout=out, cwd=Path(__file__).parent.parent)
 
 
-class _Over(Exception):
-    """The client has ended."""
-
-
-def _until_over(serving: Serving, program: "subprocess.Popen[bytes]") -> None:
-    """Serve while the client runs, without a break."""
-
-    def look() -> None:
-        if program.poll() is not None:
-            raise _Over
-
-    with suppress(_Over):
-        serving.run(None, look)
-
-
 # Floor and mjrig ----------------------------------------------------------------------------------
 
 
@@ -142,7 +134,7 @@ def serve_late(
 
         bridge.__dict__["send"] = noted
         options = ("--client", kind, "--seconds", seconds, "--priority", of_client)
-        _until_over(serving, _child(*options, out=said))
+        until_over(serving, _child(*options, out=said))
         said.seek(0)
         found = json.load(said)[_FIRST:]
         rows = np.array([(tick / 1e3, stepped[tick], w, r) for tick, w, r in found])

@@ -9,8 +9,9 @@ from mjrig.components.bridges.bridge import Bridge, ServedWorld
 from mjrig.components.bridges.dds.link import DdsLink, LocalLink
 from mjrig.components.bridges.dds.wire import REJECTED, Wire
 from mjrig.components.bridges.raw_state import RawState
-from mjrig.errors import MissingExtraError
+from mjrig.errors import BindingError, MissingExtraError
 from mjrig.properties.scalar_kinds import Float, Int, Text
+from mjrig.sim.world import World
 
 #: Texts that are taken before one step; more wait for the next.
 _MOST_TEXTS = 16
@@ -41,6 +42,8 @@ class DdsBridge(Bridge):
     wire = ""
     #: Numbers that it adds to the state of the robot.
     extra = 0
+    #: What keeps it apart from another one, for people.
+    apart = "another domain"
 
     def prepare(self) -> None:
         super().prepare()
@@ -71,7 +74,26 @@ class DdsBridge(Bridge):
         if self._link is None:  # else a test has put one there
             if find_spec("cyclonedds") is None:
                 raise MissingExtraError(self.label, "bridge", "cyclonedds is not installed")
+            self._check_alone(stage.world)
             self._link = DdsLink(self.all_settings(), self.label, self.make_wire())
+
+    def _check_alone(self, world: World) -> None:
+        """One topic cannot command two robots.
+
+        Raises:
+            BindingError: another bridge takes the same commands.
+        """
+        topics = self.make_wire().subscriptions
+        for other in (c for r in world.articulations.values() for c in r.components):
+            if not isinstance(other, DdsBridge) or not other.is_open or other is self:
+                continue
+            theirs = other.make_wire().subscriptions
+            both = [topic for topic in topics if topic in theirs]
+            if both and other.address == self.address:
+                raise BindingError(
+                    f"{self.label}: {other.label} takes {both[0]} in {self.address} already, and "
+                    f"a program could not tell them apart; give one {self.apart}"
+                )
 
     def use_link(self, link: LocalLink) -> None:
         """Talk to a client in this process instead of DDS, from the next `open` on."""

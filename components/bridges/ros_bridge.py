@@ -22,6 +22,7 @@ class RosBridge(DdsBridge):
     """
 
     wire = "ros"
+    apart = "another domain or namespace"
 
     timeout = Float(
         math.inf,

@@ -171,6 +171,7 @@ class SocketBridge(Bridge):
             "ops": list(self._ops),
             "endpoints": self.endpoints,
             "lock_step": self._in_lock_step,
+            "sequence": self._sequence,
         }
 
     def state(self) -> dict[str, Any]:
@@ -234,12 +235,15 @@ class SocketBridge(Bridge):
 
     def _release(self, request: Mapping[str, Any]) -> dict[str, Any]:
         self.motors.release()
+        self._sequence = -1
         self._phase = BridgePhase.WAITING
         self._set_deadline()
         return {}
 
     def _command(self, request: Mapping[str, Any], *, required: bool) -> None:
         """Use the targets and gains of a request, all or nothing."""
+        if self._phase is BridgePhase.LOST:
+            self._sequence = -1  # that of a program that is gone
         sequence = whole(request, "sequence", self._sequence + 1, 0, 1 << 53)
         rows = {n: self._targets(n, request[n]) for n in _ROWS if n in request}
         gains = {n: self._targets(n, request[n]) for n in _GAINS if n in request}

@@ -13,6 +13,7 @@ from mjrig.components.importers.sources.found import Begin, FoundPolicy, compact
 from mjrig.components.importers.sources.matching import Matched
 from mjrig.components.importers.sources.robot import ACTOR, Robot
 from mjrig.components.importers.sources.source import PolicySource
+from mjrig.components.laws.space import Precision
 from mjrig.errors import SceneError
 from mjrig.files.writing import write_atomically
 from mjrig.scene.scene_text import FORMAT
@@ -201,7 +202,7 @@ def scene_data(
     if found.begin is Begin.KEYFRAME:
         actor["keyframe"] = found.keyframe
     elif found.begin is Begin.DEFAULT:
-        actor["joints"] = {joint: float(v) for joint, v in pose.items()}
+        actor["joints"] = _as_held(found, pose)
     body = _base(found, robot, pose, height)
     if body:
         actor["free_bodies"] = [body]
@@ -209,6 +210,12 @@ def scene_data(
     policy = [] if found.gap else [_policy()]
     actor["components"] = [*_controller(found, matched, robot), *policy]
     return {"mjrig": FORMAT, "sim": {**found.sim, "timestep": timestep}, "actors": [actor]}
+
+
+def _as_held(found: FoundPolicy, pose: Mapping[str, float]) -> dict[str, float]:
+    """The start as precise as the default pose: a robot that stands in it then deviates by 0."""
+    single = found.action.get("dtype") == Precision.FLOAT32
+    return {joint: float(np.float32(v) if single else v) for joint, v in pose.items()}
 
 
 def _policy() -> dict[str, Any]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from mjrig.arrays import FloatArray
 from mjrig.control.articulation import Articulation
-from mjrig.control.base import base_position
+from mjrig.control.base import free_addresses
 from mjrig.errors import MissingExtraError
 from mjrig.names import how_many
 from mjrig.readings.events import folded
@@ -18,6 +18,9 @@ from mjrig.terminal.progress import Progress
 
 if TYPE_CHECKING:
     from mjrig.recording.recorder import Recorder
+
+#: Free bodies of a model that a summary names.
+MOST_BODIES = 8
 
 
 def run(
@@ -56,7 +59,7 @@ def _run(
     steps = round(duration / world.timestep)
     every = max(1, round(1.0 / (SAMPLE_HZ * world.timestep)))
     logs = {n: SampleLog(r) for n, r in world.articulations.items()}
-    start = {n: base_position(r) for n, r in world.articulations.items()}
+    start = {n: _places(r) for n, r in world.articulations.items()}
     began = time.perf_counter()
     with Progress(steps, world.timestep) as progress:
         for done in range(0, steps, every):
@@ -88,18 +91,31 @@ def _headline(world: World, steps: int, elapsed: float) -> str:
     )
 
 
-def _about(robot: Articulation, log: SampleLog, start: FloatArray | None) -> list[str]:
+def _places(robot: Articulation) -> dict[str, FloatArray]:
+    """Positions of its base and of other free bodies of its model."""
+    return {n: robot.data.qpos[k : k + 3].copy() for n, k in free_addresses(robot).items()}
+
+
+def _moves(robot: Articulation, start: dict[str, FloatArray]) -> list[str]:
+    """How far free bodies moved, and where they are."""
+    lines = []
+    for name, end in list(_places(robot).items())[:MOST_BODIES]:
+        moved = ", ".join(f"{d:+.3f}" for d in end - start[name])
+        place = ", ".join(f"{x:.3f}" for x in end)
+        lines.append(f"{name} moved by ({moved}) to ({place}) m")
+    if len(start) > MOST_BODIES:
+        lines.append(f"{len(start) - MOST_BODIES} more free bodies")
+    return lines
+
+
+def _about(robot: Articulation, log: SampleLog, start: dict[str, FloatArray]) -> list[str]:
     owned = sum(c.num_bindings for c in robot.controllers if c.enabled)
     actuators = how_many(len(robot.actuators), "actuator")
+    moves = _moves(robot, start)
+    if not robot.actuators:
+        return [f"{robot.name}: {move}" for move in moves]  # none: scenery, such as a table
     lines = [f"{robot.name}: {actuators}, {owned} under a controller"]
-    end = base_position(robot)
-    if start is not None and end is not None:
-        moved = "base moved by (" + ", ".join(f"{d:+.3f}" for d in end - start) + ") m"
-        if not robot.actuators:
-            return [f"{robot.name}: {moved}"]
-        lines.append(f"  {moved}")
-    elif not robot.actuators:
-        return []  # scenery, such as a table: nothing to report
+    lines += [f"  {move}" for move in moves]
     if len(log) and log.names and owned:
         error = np.sqrt(np.mean((log.values("target") - log.values("position")) ** 2, axis=0))
         worst = int(error.argmax())

@@ -1,4 +1,4 @@
-"""The free base of a robot: its address in qpos."""
+"""The free base of a robot, and other free bodies of its model: their addresses in qpos."""
 
 import mujoco
 import numpy as np
@@ -17,10 +17,28 @@ def base_address(robot: Articulation) -> int | None:
     named = [i for i in range(1, model.nbody) if model.body(i).name.startswith(prefix)]
     driven = _driven_roots(robot)
     for body in named[:1] if driven is None else [i for i in named if i in driven]:
-        joint = int(model.body_jntadr[body])
-        if joint >= 0 and model.jnt_type[joint] == int(mujoco.mjtJoint.mjJNT_FREE):
-            return int(model.jnt_qposadr[joint])
+        address = _free_address(model, body)
+        if address is not None:
+            return address
     return None
+
+
+def _free_address(model: mujoco.MjModel, body: int) -> int | None:
+    """qpos address of a free body; None: it is none."""
+    joint = int(model.body_jntadr[body])
+    is_free = joint >= 0 and model.jnt_type[joint] == int(mujoco.mjtJoint.mjJNT_FREE)
+    return int(model.jnt_qposadr[joint]) if is_free else None
+
+
+def free_addresses(robot: Articulation) -> dict[str, int]:
+    """qpos addresses of the free bodies of its model by name; its base is called `base`."""
+    model, prefix, base = robot.model, robot.model_map.prefix, base_address(robot)
+    found: dict[str, int] = {} if base is None else {"base": base}
+    for body in range(1, model.nbody):
+        name, address = model.body(body).name, _free_address(model, body)
+        if name.startswith(prefix) and address is not None and address != base:
+            found[name.removeprefix(prefix)] = address
+    return found
 
 
 def _driven_roots(robot: Articulation) -> set[int] | None:

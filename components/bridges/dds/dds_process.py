@@ -45,6 +45,10 @@ WIRES: Mapping[str, Callable[[Mapping[str, Any]], Wire]] = {
     "unitree": UnitreeWire,
 }
 
+#: What the library writes into, message after message, for every thread that receives. Its own size
+#: of 1 MiB takes discovery hours to fill, and memory seems to grow all the while. At least 128 KiB.
+RECEIVE_BUFFER = "144 KiB"
+
 
 def configuration(interface: str) -> str:
     """The domain's settings; programs on this machine find it with and without multicast."""
@@ -53,7 +57,9 @@ def configuration(interface: str) -> str:
     peers = '<Peers><Peer address="localhost"/></Peers>' if interface in LOOPBACK else ""
     return (
         f"<CycloneDDS><Domain><General><Interfaces>{network}</Interfaces></General><Discovery>"
-        f"<ParticipantIndex>auto</ParticipantIndex>{peers}</Discovery></Domain></CycloneDDS>"
+        f"<ParticipantIndex>auto</ParticipantIndex>{peers}</Discovery>"
+        f"<Sizing><ReceiveBufferSize>{RECEIVE_BUFFER}</ReceiveBufferSize></Sizing>"
+        "</Domain></CycloneDDS>"
     )
 
 

@@ -9,8 +9,8 @@ from mjrig.components.importers.isaac.patterns import (
     Values,
     bounds,
     chosen,
+    entries_by_name,
     flat_numbers,
-    matching,
     per_name,
     python_name,
 )
@@ -134,7 +134,9 @@ def _term(name: str, entry: VendorEntry, context: ActionContext) -> ActionTerm:
     target = _KINDS[kind]
     if entry.mapping().get("use_default_offset") is True:
         offset = [context.default[j] if target == "position" else 0.0 for j in joints]
-    low, high = _clip(entry, joints)
+    if kind == "RelativeJointPositionAction" and entry.mapping().get("use_zero_offset") is True:
+        offset = [0.0] * len(joints)
+    low, high = _clip(entry, joints, context.unmatched)
     if kind == "JointPositionToLimitsAction":
         scale, offset, low, high = _to_limits(entry, joints, scale, context)
     return ActionTerm(
@@ -158,16 +160,17 @@ def _numbers(
     return [otherwise if v is None else v for v in values]
 
 
-def _clip(entry: VendorEntry, joints: Sequence[str]) -> tuple[list[float], list[float]]:
+def _clip(
+    entry: VendorEntry, joints: Sequence[str], unmatched: list[str]
+) -> tuple[list[float], list[float]]:
     """Limits of the targets: by pattern, or one pair per joint."""
     low, high = [-math.inf] * len(joints), [math.inf] * len(joints)
     if "clip" not in entry:
         return low, high
     clip = entry.at("clip")
     if isinstance(clip.data, dict):
-        for pattern, item in clip.entries():
-            for joint in matching(clip, pattern, joints):
-                low[joints.index(joint)], high[joints.index(joint)] = bounds(item)
+        for joint, item in entries_by_name(clip, joints, unmatched).items():
+            low[joints.index(joint)], high[joints.index(joint)] = bounds(item)
         return low, high
     pairs = [bounds(item) for item in clip.items()]
     if len(pairs) not in (1, len(joints)):
@@ -206,7 +209,7 @@ def described_action(name: str, entry: VendorEntry, joints: Sequence[str]) -> Ac
     if unknown:
         raise entry.at("joint_names").error(f"{listed(unknown)} are not among the articulation's")
     size = len(own)
-    low, high = _clip(entry, own)
+    low, high = _clip(entry, own, [])
     scale = flat_numbers(entry.at("scale"), size) if "scale" in entry else [1.0] * size
     offset = flat_numbers(entry.at("offset"), size) if "offset" in entry else [0.0] * size
     return ActionTerm(

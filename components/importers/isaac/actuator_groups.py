@@ -282,7 +282,8 @@ def _lost(entry: VendorEntry, kind: GroupKind) -> Iterator[str]:
     curve = (*_CORNERS, _STATIC, _VISCOUS, _ACTIVATION) if kind is GroupKind.CURVE else ()
     read = {*_READ, *curve, *(key.lower() for key in curve)}
     for key, value in entry.mapping().items():
-        if value is None or key in read or value in (0.0, 1.0):
+        is_neutral = value is None or value is False or (value is not True and value in (0, 1))
+        if key in read or is_neutral:
             continue
         yield f"{key} {_brief(value)}"
     friction: Any = entry.at("friction").data if "friction" in entry else 0.0

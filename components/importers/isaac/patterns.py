@@ -77,18 +77,33 @@ def per_name(
 def _by_pattern(
     entry: VendorEntry, names: Sequence[str], unmatched: list[str], *, infinite: bool
 ) -> Values:
-    values: dict[str, float | None] = {}
+    found = entries_by_name(entry, names, unmatched)
+    values = {
+        name: None if item.data is None else item.as_number(infinite=infinite)
+        for name, item in found.items()
+    }
+    return [values.get(name) for name in names]
+
+
+def entries_by_name(
+    entry: VendorEntry, names: Sequence[str], unmatched: list[str]
+) -> dict[str, VendorEntry]:
+    """What a mapping by pattern has for each name; patterns for none are added to `unmatched`.
+
+    Raises:
+        SceneError: two patterns match one name.
+    """
+    found: dict[str, VendorEntry] = {}
     origin: dict[str, str] = {}
     for pattern, item in entry.entries():
         own = matching(entry, pattern, names)
         if not own:
             unmatched.append(f"{'.'.join(map(str, entry.path))}.{pattern}")
         for name in own:
-            if name in values:
+            if name in found:
                 raise entry.error(f"{origin[name]!r} and {pattern!r} both match {name!r}")
-            given = None if item.data is None else item.as_number(infinite=infinite)
-            values[name], origin[name] = given, pattern
-    return [values.get(name) for name in names]
+            found[name], origin[name] = item, pattern
+    return found
 
 
 def flat_numbers(entry: VendorEntry, size: int) -> list[float]:

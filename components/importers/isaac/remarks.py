@@ -3,9 +3,11 @@
 from collections.abc import Iterator
 
 from mjrig.components.importers.isaac.joint_order import TreeOrder
+from mjrig.components.importers.isaac.known_fields import known_fields
 from mjrig.components.importers.isaac.plant import ScenePlant
 from mjrig.components.importers.isaac.run_files import Run
 from mjrig.components.importers.sources.found import Doubt
+from mjrig.components.importers.sources.unread import unread
 from mjrig.names import listed
 
 
@@ -26,6 +28,8 @@ def remarks(run: Run, plant: ScenePlant) -> Iterator[Doubt]:
     left = [*env.left_out(), *(f"initial velocities ({text})" for text in env.moving())]
     if left:
         yield Doubt("not-imported", f"not imported: {'; '.join(left)}", mild=True)
+    if not env.is_direct:
+        yield from unread(known_fields(env, run.agent.groups))
     yield from plant.doubts
 
 

@@ -8,6 +8,7 @@ from mjrig.components.importers.sources import terms
 from mjrig.components.importers.sources.found import FoundPolicy, Start, Term, ValueOrder
 from mjrig.components.importers.sources.matching import find_joint
 from mjrig.components.importers.sources.source import PolicySource
+from mjrig.components.importers.sources.unread import unread
 from mjrig.components.importers.sources.vendor_file import VendorEntry, VendorFile
 from mjrig.components.importers.stacks.rl_sar_motion import read_clip
 from mjrig.errors import SceneError
@@ -39,6 +40,16 @@ def _inside(config: VendorFile) -> VendorEntry | None:
         return None
     _, entry = next(config.root.entries())
     return entry if isinstance(entry.data, dict) and len(_KEYS & set(entry.data)) > 2 else None
+
+
+#: What is read; names of the simulator's controllers and of the network are not needed.
+_KNOWN = ("num_of_dofs", "joint_names", "joint_mapping", "wheel_indices", "waist_joint_indices",
+          "dt", "decimation", "fixed_kp", "fixed_kd", "rl_kp", "rl_kd", "default_dof_pos",
+          "clip_obs", "clip_actions_lower", "clip_actions_upper", "torque_limits", "action_scale",
+          "lin_vel_scale", "ang_vel_scale", "dof_pos_scale", "dof_vel_scale", "commands_scale",
+          "num_observations", "observations", "observations_history",
+          "observations_history_priority", "motion_file", "motion_length",
+          "joint_controller_names", "model_name")  # fmt: skip
 
 
 class Layers:
@@ -108,6 +119,7 @@ def read(source: PolicySource) -> FoundPolicy:
         trained={"torque_limit": said.numbers("torque_limits", count)}
         if "torque_limits" in said
         else {},
+        doubts=unread((entry, _KNOWN) for entry in said.entries),
         notes=(*notes, "the stack only logs torque_limits: they are not applied"),
         assumed=(f"the robot stands for {STAND:g} s before the policy begins", *made.assumed),
     )

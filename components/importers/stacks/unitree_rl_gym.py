@@ -9,8 +9,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from mjrig.components.importers.sources import terms
-from mjrig.components.importers.sources.found import Begin, FoundPolicy, Held, Term, ValueOrder
+from mjrig.components.importers.sources.found import (
+    Begin,
+    FoundPolicy,
+    Held,
+    Term,
+    ValueOrder,
+)
 from mjrig.components.importers.sources.source import PolicySource
+from mjrig.components.importers.sources.unread import unread
 from mjrig.components.importers.sources.vendor_file import VendorEntry
 
 KEYS = (("kps", "kds", "default_angles", "num_actions"),)
@@ -20,6 +27,14 @@ GAIT = 0.8
 NAMES = "model_joint_names"
 #: The same as the model has them.
 MODEL_NAMES = "mujoco_joint_names"
+#: What the file has besides: where files are, how the real robot is reached, and scales of what is
+#: not observed.
+_ASIDE = ("policy_path", "xml_path", "simulation_duration", "lin_vel_scale", "msg_type",
+          "imu_type", "lowcmd_topic", "lowstate_topic", "weak_motor")  # fmt: skip
+_READ = (*KEYS[0], "control_dt", "simulation_dt", "control_decimation", "leg_joint2motor_idx",
+         NAMES, MODEL_NAMES, "action_scale", "num_obs", "cmd_scale", "ang_vel_scale",
+         "dof_pos_scale", "dof_vel_scale", "cmd_init", "max_cmd", "arm_waist_joint2motor_idx",
+         "arm_waist_kps", "arm_waist_kds", "arm_waist_target")  # fmt: skip
 _HOME = re.compile(r"(?:robots|pre_train)/([^/]+)")
 
 
@@ -73,6 +88,7 @@ def read(source: PolicySource) -> FoundPolicy:
         begin=Begin.RESET,
         size=layout.declared,
         held=_held(root),
+        doubts=unread([(root, (*_READ, *_ASIDE))]),
         notes=("the target is the default pose until the first tick, after one tick's time",),
         assumed=(*(() if names else (_BY_PLACE,)), *_two_orders(root), *layout.assumed),
     )

@@ -3,12 +3,13 @@
 Stiffness and damping are in motor order, everything else in policy order.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 from mjrig.components.importers.sources import terms
 from mjrig.components.importers.sources.found import FoundPolicy, Term, ValueOrder
 from mjrig.components.importers.sources.source import PolicySource
+from mjrig.components.importers.sources.unread import unread
 from mjrig.components.importers.sources.vendor_file import VendorEntry
 from mjrig.names import suggestion
 
@@ -17,6 +18,10 @@ USUAL_STEP = 0.002
 
 
 KEYS = (("joint_ids_map", "step_dt", "observations"),)
+_ROOT = (*KEYS[0], "stiffness", "damping", "default_joint_pos", "actions", "commands")
+_ACTION = ("scale", "offset", "clip", "joint_ids", "joint_names")
+_TERM = ("params", "scale", "clip", "history_length")
+_PARAMS = ("command_name", "period")
 
 
 def recognises(source: PolicySource) -> bool:
@@ -36,6 +41,7 @@ def read(source: PolicySource) -> FoundPolicy:
     count = len(root.numbers("joint_ids_map"))
     motors = root.indices("joint_ids_map", count, len(root.numbers("stiffness")))
     action = _action(root, count)
+    found, history = _terms(root.at("observations"), count)
     return FoundPolicy(
         stack="unitree_rl_lab",
         count=count,
@@ -46,10 +52,11 @@ def read(source: PolicySource) -> FoundPolicy:
         kp=_of(motors, root.numbers("stiffness")),
         kv=_of(motors, root.numbers("damping", len(root.numbers("stiffness")), "motor")),
         default=root.numbers("default_joint_pos", count),
-        terms=[_term(name, entry, count) for name, entry in root.at("observations").entries()],
-        history={"order": "oldest_first", "fill": "first", "by": "term"},
+        terms=found,
+        history=history,
         action=action,
         command=_command(root),
+        doubts=unread(_known(root)),
         notes=("stiffness and damping were reordered from motor order to policy order",),
         assumed=(
             "the file has no joint names: motor i is taken to be actuator i of the model",
@@ -67,6 +74,7 @@ def _action(root: VendorEntry, count: int) -> dict[str, Any]:
     name, action = next(iter(kinds.entries()), ("", kinds))
     if name != "JointPositionAction" or len(kinds.mapping()) != 1:
         raise kinds.error(f"must be one JointPositionAction, got {', '.join(kinds.mapping())}")
+    _check_all(action, count)
     data: dict[str, Any] = {
         "scale": action.numbers("scale", count),
         "offset": action.numbers("offset", count),
@@ -79,6 +87,14 @@ def _action(root: VendorEntry, count: int) -> dict[str, Any]:
         low, high = zip(*(pairs * count if len(pairs) == 1 else pairs), strict=True)
         data["clip_target"] = [list(low), list(high)]
     return data
+
+
+def _check_all(action: VendorEntry, count: int) -> None:
+    """The stack hands actions on by place: those of some joints only have no meaning."""
+    ids: Any = action.mapping().get("joint_ids")
+    every = ids is None or ids in ([None, None, None], list(range(count)))
+    if not every:
+        raise action.at("joint_ids").error("must be all joints of joint_ids_map, in their order")
 
 
 def _command(root: VendorEntry) -> dict[str, Any]:
@@ -105,11 +121,44 @@ _TERMS: dict[str, tuple[Callable[..., Term], bool]] = {
 }
 
 
-def _term(name: str, entry: VendorEntry, count: int) -> Term:
-    """One term: the stack clips first, then scales."""
+#: Switches among the terms: clipping comes after scaling, from there on; and frame by frame.
+_SCALE_FIRST, _BY_FRAME = "scale_first", "use_gym_history"
+
+
+def _terms(group: VendorEntry, count: int) -> tuple[list[Term], dict[str, Any]]:
+    """The terms, and how their histories lie."""
+    found: list[Term] = []
+    said = {_SCALE_FIRST: False, _BY_FRAME: False}
+    for name, entry in group.entries():
+        if name not in said:
+            found.append(_term(name, entry, count, clip_first=not said[_SCALE_FIRST]))
+        elif isinstance(entry.data, bool):
+            said[name] = entry.data
+        else:
+            raise entry.error(f"must be true or false, got {entry.data!r}")
+    if said[_BY_FRAME] and len({term.history for term in found}) > 1:
+        raise group.at(_BY_FRAME).error("needs the same history_length in all terms")
+    by = "frame" if said[_BY_FRAME] else "term"
+    return found, {"order": "oldest_first", "fill": "first", "by": by}
+
+
+def _known(root: VendorEntry) -> Iterator[tuple[VendorEntry, Collection[str]]]:
+    yield root, _ROOT
+    for _, action in root.at("actions").entries():
+        yield action, _ACTION
+    for name, term in root.at("observations").entries():
+        if name not in (_SCALE_FIRST, _BY_FRAME):
+            yield term, _TERM
+            if "params" in term:
+                yield term.at("params"), _PARAMS
+
+
+def _term(name: str, entry: VendorEntry, count: int, *, clip_first: bool) -> Term:
+    """One term."""
     more: dict[str, Any] = {"history": entry.whole("history_length", 1)}
     if "clip" in entry:
-        more |= {"clip": entry.numbers("clip", 2, "bound"), "order": "clip_then_scale"}
+        more |= {"clip": entry.numbers("clip", 2, "bound")}
+        more |= {"order": "clip_then_scale"} if clip_first else {}
     if name == "gait_phase":
         period = entry.at("params").number("period", above=0.0)
         return terms.term("GaitPhase", 2, period=period, form="sin_cos", **more)

@@ -16,6 +16,9 @@ from mjrig.tuning.suites.standings import leaderboard, margins, pairings, succes
 #: Colours of policies that differ in light, in dark, and for the colour-blind; then they repeat.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 _WIDTH, _LEFT, _ROW, _TOP = 720, 150, 11, 34
+#: All columns of the table of tasks fit on the page.
+_STYLE = """.intervals svg { min-width: 27rem; }
+td, th { font-size: .85rem; padding: .2rem .4rem; }"""
 
 
 def interval_picture(found: Benched) -> str:
@@ -77,7 +80,7 @@ def bench_page(found: Benched, suite: str) -> str:
 
 def _body(found: Benched, suite: str) -> Iterator[str]:
     seeds = len(found.seeds)
-    yield "<style>.intervals svg { min-width: 27rem; }</style>"
+    yield f"<style>{_STYLE}</style>"
     yield f"<h1>Bench: {escape(found.suite.title)}</h1>"
     yield f'<p class="dim">{seeds} paired seeds per task; intervals are Wilson, 95 %.</p>'
     ranks = [row.rank for row in leaderboard(found)]
@@ -87,7 +90,8 @@ def _body(found: Benched, suite: str) -> Iterator[str]:
         for r in leaderboard(found)
     ]  # fmt: skip
     yield from html_table(("policy", "up", "share up [95 %]"), board)
-    yield '<p class="dim">= : the interval overlaps that of the best of the rank.</p>'
+    if len(set(ranks)) < len(ranks):
+        yield '<p class="dim">= : the interval overlaps that of the best of the rank.</p>'
     yield "<h2>Share of episodes without a fall</h2>"
     yield f'<div class="scroll intervals">{interval_picture(found)}</div>'
     yield "<h2>Tasks</h2>"

@@ -239,6 +239,22 @@ def test_a_repeated_or_older_sequence_moves_nothing(serving: Serving) -> None:
     ask(serving, "release")
 
 
+@pytest.mark.parametrize("last", [0, 7, 2_000_000])
+@pytest.mark.parametrize("how", ["dies", "lets go", "is asked for"])
+def test_the_next_program_counts_from_the_beginning_or_on(last: int, how: str) -> None:
+    with Serving(served_world()) as serving:
+        assert ask(serving, "set", position=0.1, sequence=last)["ok"]
+        if how == "dies":
+            serving.advance(600)
+        elif how == "lets go":
+            ask(serving, "release")
+        first = ask(serving, "describe")["sequence"] + 1 if how == "is asked for" else 0
+        assert ask(serving, "set", position=0.2, sequence=first)["ok"]
+        again = ask(serving, "set", position=0.5, sequence=first)
+        assert again["error"] == f"sequence: {first} is not after {first}"
+        assert np.all(serving.world["quadruped"].setpoints.position == 0.2)
+
+
 @pytest.mark.parametrize(
     ("origin", "allowed"),
     [(None, True), ("http://localhost:8000", True), ("https://127.0.0.1", True), ("null", False),

@@ -55,7 +55,7 @@ def test_a_run_says_how_far_a_free_base_moved(tmp_path: Path) -> None:
     lines = run(world, 0.1).splitlines()
     # Semi-implicit Euler: sum of 10·0.01²·k over k = 1 … 10.
     assert lines[1:] == [
-        "b: base moved by (+0.000, +0.000, -0.055) m",
+        "b: base moved by (+0.000, +0.000, -0.055) to (0.000, 0.000, -0.055) m",
         "events: none",
     ]
 
@@ -72,6 +72,29 @@ def test_a_thing_that_lies_beside_a_robot_is_not_its_base(tmp_path: Path) -> Non
     assert base_position(world["a"]) is None
 
 
+@pytest.mark.parametrize("count", [1, 3, 12])
+def test_free_things_of_a_robots_model_are_told_by_name(tmp_path: Path, count: int) -> None:
+    rng = np.random.default_rng(count)
+    places = {f"cube{k}": rng.uniform(-5.0, 5.0, 3).round(2) for k in range(count)}
+    cubes = "".join(
+        f'<body name="{name}" pos="{x} {y} {z}"><freejoint/><geom type="sphere" size=".1" '
+        'contype="0" conaffinity="0"/></body>'
+        for name, (x, y, z) in places.items()
+    )
+    model = arm(option='gravity="0 0 -10"').replace("</worldbody>", f"{cubes}</worldbody>")
+    (tmp_path / "arm.xml").write_text(model)
+    scene = mjrig.Scene.parse("mjrig: 1\nactors: [{name: a, model: arm.xml}]\n", tmp_path)
+    lines = run(mjrig.World(scene), 0.11).splitlines()[2:]
+    down = 10.0 * 0.001**2 * 110 * 111 / 2  # semi-implicit Euler
+    expected = [
+        f"  {name} moved by (+0.000, +0.000, -{down:.3f}) to ({x:.3f}, {y:.3f}, {z - down:.3f}) m"
+        for name, (x, y, z) in places.items()
+    ]
+    if count > 8:
+        expected = [*expected[:8], f"  {count - 8} more free bodies"]
+    assert lines[: len(expected)] == expected
+
+
 def test_things_without_actuators_are_only_told_of_where_they_move() -> None:
     world = mjrig.World(
         mjrig.Scene.parse("""mjrig: 1
@@ -81,7 +104,10 @@ actors:
 """)
     )
     lines = run(world, 0.1).splitlines()
-    assert lines[1:] == ["ball: base moved by (+0.000, +0.000, -0.000) m", "events: none"]
+    assert lines[1:] == [
+        "ball: base moved by (+0.000, +0.000, -0.000) to (0.000, 0.000, 0.100) m",
+        "events: none",
+    ]
     assert check.report(world).splitlines()[0] == "without actuators: ground, ball"
 
 

@@ -215,17 +215,18 @@ def breadth_first(path: Path) -> list[str]:
 
 @dataclass
 class Reference:
-    """What a loop gives: the last observation, the last target by joint, and the state."""
+    """What a loop gives: its start, the last observation and target by joint, and the state."""
 
+    start: np.ndarray
     observation: np.ndarray
     targets: dict[str, float]
     qpos: np.ndarray
     torque: np.ndarray
 
 
-def sizes(path: Path, data: Data) -> tuple[int, int]:
+def sizes(path: Path, data: Data, order: Sequence[str] = ()) -> tuple[int, int]:
     """Values of the observation, and of the action."""
-    names = breadth_first(path)
+    names = order or breadth_first(path)
     default = dict.fromkeys(names, 0.0)
     moved, _ = _actions(data["actions"], names, default)
     m = mujoco.MjModel.from_xml_path(str(path))
@@ -236,11 +237,15 @@ def sizes(path: Path, data: Data) -> tuple[int, int]:
 
 
 def reference(
-    path: Path, data: Data, weights: np.ndarray, ticks: int, command: Sequence[float]
-) -> Reference:
-    """Run `action = observation · weights` as env.yaml says, for some ticks."""
+    path: Path, data: Data, weights: np.ndarray, ticks: int, command: Sequence[float],
+    order: Sequence[str] = (),
+) -> Reference:  # fmt: skip
+    """Run `action = observation · weights` as env.yaml says, for some ticks.
+
+    `order` of the joints is breadth first unless it is given.
+    """
     m = mujoco.MjModel.from_xml_path(str(path))
-    names = breadth_first(path)
+    names = order or breadth_first(path)
     robot = data["scene"]["robot"]
     default = dict(
         zip(names, by_pattern(robot["init_state"]["joint_pos"], names, 0.0), strict=True)
@@ -251,7 +256,8 @@ def reference(
     mujoco.mj_setConst(m, d)  # weights of constraints follow the armature
     d.qpos[:3] = robot["init_state"]["pos"]
     for name in names:
-        d.qpos[m.joint(name).qposadr[0]] = default[name]
+        d.qpos[m.joint(name).qposadr[0]] = np.float32(default[name])  # as Isaac Lab's tensors
+    start = d.qpos.copy()
     targets = dict(default)
     moved, recipe = _actions(data["actions"], names, default)
     last = np.zeros(len(moved), np.float32)
@@ -269,7 +275,7 @@ def reference(
             q, v = d.qpos[joint.qposadr[0]], d.qvel[joint.dofadr[0]]
             d.ctrl[actuator_of(m, name)] = law(targets[name], q, v)
         mujoco.mj_step(m, d)
-    return Reference(observation, targets, d.qpos.copy(), d.qfrc_actuator.copy())
+    return Reference(start, observation, targets, d.qpos.copy(), d.qfrc_actuator.copy())
 
 
 def _actions(

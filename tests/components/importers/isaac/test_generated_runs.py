@@ -59,8 +59,11 @@ def differences(
     policy: Any = next(c for c in world["robot"].components if type(c).__name__ == "Policy")
     if policy.command_now.size:
         policy.follow([(0.0, COMMAND)])
+    start = world.data.qpos.copy()
     world.step(TICKS * data["decimation"])
     wanted = runs.reference(model, data, weights_of(network), TICKS, COMMAND)
+    if not np.array_equal(start, wanted.start):
+        return f"the start differs by {np.abs(start - wanted.start).max():.2g}"
     if policy.observation.shape != wanted.observation.shape:
         return f"{policy.observation.size} values instead of {wanted.observation.size}"
     if not np.allclose(policy.observation, wanted.observation, atol=2e-6):

@@ -88,8 +88,9 @@ def test_a_run_reaches_its_recording(name: str, tmp_path: Path) -> None:
     world = mjrig.World(mjrig.Scene.load(found.scene))
     policy: Any = next(c for c in world["robot"].components if type(c).__name__ == "Policy")
     policy.follow(schedule(meta))
-    np.testing.assert_allclose(world.data.qpos, recorded["qpos0"], atol=1e-7)
-    world.data.qpos[:], world.data.qvel[:] = recorded["qpos0"], recorded["qvel0"]
+    # To the bit: 1e-10 rad more at the start of isaaclab_go2_stairs is centimetres at its end.
+    np.testing.assert_array_equal(world.data.qpos, recorded["qpos0"])
+    np.testing.assert_array_equal(world.data.qvel, recorded["qvel0"])
     ticks = {int(step): i for i, step in enumerate(recorded["policy_step"])}
     steps = meta["n_physics_steps"] if CAMPAIGN else TICKS * meta["decimation"]
     for step in range(steps):

@@ -389,6 +389,15 @@ def test_rl_sar_finds_its_base_file_maps_joints_and_stands_first(tmp_path: Path)
     runs(imported)
 
 
+@pytest.mark.parametrize("key", ["hip_scale_reduction", "use_history", "gravity_vec_scale"])
+def test_rl_sar_keys_that_nothing_knows_are_listed(key: str, tmp_path: Path) -> None:
+    plain = sar(tmp_path, biped.SAR)
+    assert "not-taken-over" not in codes(plain)
+    text = biped.SAR.replace("num_of_dofs: 4", f"num_of_dofs: 4\n  {key}: 0.5")
+    found = sar(tmp_path, text).findings
+    assert [f"{key} 0.5" in f.text for f in found if f.code == "not-taken-over"] == [True]
+
+
 def test_rl_sar_wheels_take_velocities_and_are_not_seen(tmp_path: Path) -> None:
     text = biped.SAR.replace("num_of_dofs: 4", "num_of_dofs: 4\n  wheel_indices: [1, 3]")
     policy = policy_of(sar(tmp_path, text))

@@ -9,6 +9,7 @@ import pytest
 from mjrig.cli.main import main
 from mjrig.errors import MjrigError
 from mjrig.tuning.suites.bench import Benched, bench
+from mjrig.tuning.suites.bench_html import bench_page
 from mjrig.tuning.suites.bench_report import bench_data, text_report
 from mjrig.tuning.suites.standings import leaderboard, margins, mean_of, pairings
 from mjrig.tuning.suites.suspicion import suspicions
@@ -82,6 +83,17 @@ def test_a_bench_writes_a_table_and_resumes(
     assert "12 episodes, 12 done before" in said
     assert "FAIL quadruped_walk: weak_0.05: 0.00 [0.00, 0.66] is below 0.9" in said
     assert (out / "results.csv").read_text() == first
+
+
+@pytest.mark.parametrize("tied", [True, False])
+def test_a_page_explains_the_sign_of_a_shared_rank_where_there_is_one(
+    suite: Path, tmp_path: Path, tied: bool
+) -> None:
+    policies = [WALK, stiff(tmp_path)] if tied else [WALK]
+    found = bench(policies, suite, executor="inline", seeds=1, only=["stand"])
+    page = bench_page(found, "suite.yaml")
+    assert ("1= quadruped_walk" in page) is tied
+    assert ("= : the interval overlaps" in page) is tied
 
 
 def test_seeds_give_the_same_bits_alone_and_beside_others(suite: Path) -> None:

@@ -45,7 +45,12 @@ from mjrig.tuning.fitting.identifiability import (
     without_interval,
 )
 from mjrig.tuning.fitting.inverse import inverse_starts
-from mjrig.tuning.fitting.lack_of_fit import misfit, why_rejected
+from mjrig.tuning.fitting.lack_of_fit import (
+    misfit,
+    unexplained,
+    why_rejected,
+    why_unexplained,
+)
 from mjrig.tuning.fitting.search import asked_efforts
 from mjrig.tuning.fitting.solver import Solution, System, cost_of, solve
 from mjrig.tuning.fitting.statistics import Spread, first_weights, fitted_weights, spread
@@ -408,7 +413,10 @@ class _Task:
         self.report("lack of fit")
         nuisance = self._finer(problem, solution).nuisance
         worst = misfit(problem, solution, spread(problem, solution), nuisance)
-        self.verdicts.append((solution, "" if worst is None else why_rejected(worst)))
+        verdict = "" if worst is None else why_rejected(worst)
+        if left := unexplained(problem, solution):
+            verdict = why_unexplained(left)
+        self.verdicts.append((solution, verdict))
         return self.verdicts[-1][1]
 
     def _rms(self, residuals: Sequence[FloatArray]) -> dict[str, float]:

@@ -8,13 +8,14 @@ no evidence.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from mjrig.arrays import FloatArray
-from mjrig.tuning.fitting.fit_problem import Point, Problem, Unknown
+from mjrig.names import listed
+from mjrig.tuning.fitting.fit_problem import Point, Problem, Unknown, roughness
 from mjrig.tuning.fitting.solver import Solution
 from mjrig.tuning.fitting.statistics import LEAST_NOISE, Spread, long_run
 from mjrig.tuning.simulated.inertial import SIZE
@@ -32,12 +33,18 @@ STEP = 1e-3
 LEFT = 1e-3
 #: Recordings with less noise than so many times the least are exact.
 EXACT = 10.0
+#: A joint is not reproduced if more than this share of its motion is left, and so many times the
+#: noise: the score of what is left all the time does not grow with it.
+UNEXPLAINED, BEYOND_NOISE = 0.1, 30.0
 #: What measurements can have wrong: what it is called, and the size and unit it is given in.
 MEASURED = {
     ENCODER: ("the encoder offset", 0.1, "rad"),
     FEEDBACK: ("the feedback delay", 1.0, "steps"),
 }
 MOTION_OF = "the motion of"
+
+#: Samples that are too few to tell noise by.
+SHORT = 8
 
 Direction = list[FloatArray]
 
@@ -229,6 +236,36 @@ def _motions(problem: Problem, solution: Solution) -> Iterator[tuple[str, Direct
                 curve.append(shown)
         for curve in curves:
             yield f"{MOTION_OF} {joint}", curve
+
+
+def unexplained(problem: Problem, solution: Solution) -> dict[str, float]:
+    """Joint → the share of its motion that the simulation does not reproduce, where it is large."""
+    stage, found = problem.stage, {}
+    places = np.searchsorted(stage.tangent.dofs, stage.drives.dofs)
+    fitted = {u.place for u in problem.unknowns if u.is_of_joint}
+    for place, joint in enumerate(stage.drives.joints):
+        column = int(places[place])
+        left, moved = [], []
+        for window, residuals in zip(stage.windows, solution.residuals, strict=True):
+            track = stage.tracks[window.track]
+            left.append(residuals[:, column])
+            moved.append(track.signal(stage.tangent, window.samples, 0)[:, column])
+        size, motion = float(np.sqrt(np.mean(np.concatenate(left) ** 2))), np.concatenate(moved)
+        noise = max(float(roughness(r[:, None])[0]) for r in left if len(r) > SHORT)
+        share = size / max(float(np.std(motion)), LEAST_NOISE)
+        if place in fitted and share > UNEXPLAINED and size > BEYOND_NOISE * noise:
+            found[joint] = share
+    return found
+
+
+def why_unexplained(shares: Mapping[str, float]) -> str:
+    """The verdict on joints that are not reproduced, in words."""
+    worst = sorted(shares, key=lambda joint: -shares[joint])
+    said = listed(f"{joint} ({100.0 * shares[joint]:.0f} %)" for joint in worst)
+    return (
+        f"the model is rejected: of the motion of {said} is left unexplained; something acted that "
+        "is neither in the recording nor fitted, such as velocity setpoints that were not recorded"
+    )
 
 
 def why_rejected(worst: Suspect) -> str:

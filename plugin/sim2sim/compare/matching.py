@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from mjrig.arrays import FloatArray
 from mjrig.control.articulation import Articulation
+from mjrig.control.base import base_address
 from mjrig.errors import RecordingError
 from mjrig.model.actor_model import DOF_SIZE, QPOS_SIZE
 from mjrig.names import how_many, listed
@@ -51,9 +52,9 @@ class Match:
 
     @property
     def base(self) -> tuple[JointColumns, JointHere] | None:
-        """The floating base: a free joint that comes first here."""
-        first = self.robot.joint_names[:1]
-        return next(((a, b) for a, b in self.joints if b.kind == "free" and b.name in first), None)
+        """The floating base here, where it was recorded."""
+        address = base_address(self.robot)
+        return next(((a, b) for a, b in self.joints if b.qpos.start == address), None)
 
     def commanded(self) -> tuple[Indices, Indices]:
         """Columns of the recording that are actuators here, and which."""
@@ -156,6 +157,12 @@ def _pair_free(
     rest = [j for j in there if j.name not in exact]
     left = [j for j in present if j.name not in {a.name for a, _ in pairs}]
     return pairs + (list(zip(rest, left, strict=True)) if len(rest) == len(left) else [])
+
+
+def base_joint(world: World, robot: Articulation) -> JointHere | None:
+    """The joint of a robot's floating base; None: it is fixed."""
+    address = base_address(robot)
+    return next((j for j in joints_of(world, robot) if j.qpos.start == address), None)
 
 
 def joints_of(world: World, robot: Articulation) -> list[JointHere]:

@@ -78,7 +78,8 @@ def match(recording: Recording, world: World, robot: str = "") -> tuple[Match, .
     Args:
         recording: the recording.
         world: where it is replayed.
-        robot: robot of the world for a recording of one robot; empty: found by name.
+        robot: robot of the world that alone is paired, with the recorded robot of its name or the
+            one most like it; empty: all are.
 
     Raises:
         RecordingError: a recorded robot matches none here; the message gives the reason.
@@ -88,10 +89,9 @@ def match(recording: Recording, world: World, robot: str = "") -> tuple[Match, .
     empty = [actor.name for actor in recording.actors.values() if not len(actor.step)]
     if empty:
         raise RecordingError(f"{recording.path}: it has no rows of {empty[0]!r}")
-    free = dict(world.articulations)
     if robot:
-        free = {robot: world[robot]}
-    found = []
+        return (_match_one(recording, world, world[robot]),)
+    free, found = dict(world.articulations), []
     for actor in recording.actors.values():
         candidates = [free[actor.name]] if actor.name in free else list(free.values())
         tried = [match_robot(world, actor, r) for r in candidates]
@@ -105,6 +105,16 @@ def match(recording: Recording, world: World, robot: str = "") -> tuple[Match, .
         del free[best.robot.name]
         found.append(best)
     return tuple(found)
+
+
+def _match_one(recording: Recording, world: World, robot: Articulation) -> Match:
+    """A robot with the recorded one of its name, or with the one that most joints are alike of."""
+    actors = recording.actors
+    chosen = [actors[robot.name]] if robot.name in actors else list(actors.values())
+    tried = [match_robot(world, actor, robot) for actor in chosen]
+    best = max(tried, key=lambda m: (len(m.joints), -len(m.recorded.joints)))
+    _check_identity(recording, best.recorded, best)
+    return best
 
 
 def _check_identity(recording: Recording, actor: ActorRecording, best: Match) -> None:

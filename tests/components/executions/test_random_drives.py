@@ -124,10 +124,10 @@ def first_difference(drawn: Sequence[Case], worlds: dict[str, mjrig.World], seed
         for name, world in worlds.items():
             for robot, change in edits.items():
                 edit(world, robot, *change, kept[name])
-        last = list(edits.values())[-1:]
-        if last and last[0][0] in ("reset", "keyframe"):
+        only_resets = edits and all(what in ("reset", "keyframe") for what, _ in edits.values())
+        if only_resets and worlds["python"].time == 0.0 and step:
             if found := _difference(worlds, full=True):
-                return f"{found} after the {last[0][0]} before step {step}"
+                return f"{found} after the reset before step {step}"
         for world in worlds.values():
             if step % 7 < 5:
                 command(world, seed, step)

@@ -49,7 +49,7 @@ class _Nodes:
         loader: Any = self
         self._anchors: dict[str, Any] = {}
         loader.get_event()  # the stream begins
-        root = None
+        root: Any = None
         if not loader.check_event(yaml.StreamEndEvent):
             loader.get_event()  # the document begins
             root = self._node(loader.get_event(), 0)

@@ -38,7 +38,7 @@ def test_a_robot_of_another_name_is_the_one_that_is_most_alike(
     name = next(name for name, robot in pair.articulations.items() if robot.actuator_names)
     others = {
         f"x{k}": replace(actor, name=f"x{k}")
-        for k, actor in enumerate(reversed(recording.actors.values()))
+        for k, actor in enumerate(reversed(list(recording.actors.values())))
     }
     (found,) = match(replace(recording, actors=others), pair, name)
     assert [a.name for a, _ in found.joints] == list(pair[name].joint_names)

@@ -36,9 +36,6 @@ _CUBES = ("cube", "skybox")
 _SUFFIXES = (".xml", ".mjcf", ".urdf")
 #: Of every actuator, sensor and flex: their product is kept as numbers.
 _BUFFERS = frozenset(("nsample", "actdim", "dim", "num"))
-_SPACES = (b" ", b"\t", b"\r", b"\n")
-#: Texts that a file has if it has such an attribute, or entities, which can be whole elements.
-_UNUSUAL = (b"nsample", b"actdim", b"<!entity", *(s + n for s in _SPACES for n in (b"dim", b"num")))
 #: The most frequent of the elements that ask for nothing but themselves, see `_count`.
 _PLAIN = frozenset(
     ("body", "geom", "joint", "site", "inertial", "motor", "position", "general", "default",
@@ -202,16 +199,12 @@ def _size(name: str, content: bytes) -> _Size:
     parser = expat.ParserCreate("utf-8")
     short = Path(name).name
 
-    lower = content.lower()
     # Most models make no copies: then no end of one has to be noticed.
-    has_copies = b"replicate" in lower
-    # Nor do they have buffers or entities, or enough tags for too many: plain ones just count.
-    is_usual = not has_copies and content.count(b"<") < MAX_ELEMENTS
-    is_usual = is_usual and not any(word in lower for word in _UNUSUAL)
-    plain = _PLAIN if is_usual else frozenset[str]()
+    has_copies = b"replicate" in content.lower()
 
     def start(tag: str, attributes: dict[str, str]) -> None:
-        if tag in plain:
+        is_plain = tag in _PLAIN and _BUFFERS.isdisjoint(attributes)
+        if is_plain and not has_copies and size.elements < MAX_ELEMENTS:
             size.elements += 1
             return
         kind, copies = tag.rpartition(":")[2].lower(), times[-1]

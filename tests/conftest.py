@@ -4,6 +4,7 @@ import gc
 import os
 import re
 import shutil
+import signal
 import tempfile
 from collections.abc import Callable, Generator, Iterator
 from contextlib import suppress
@@ -113,6 +114,13 @@ def pytest_configure(config: pytest.Config) -> None:
     """A folder for what campaigns have done if they are ended; workers inherit its name."""
     if CAMPAIGN and not hasattr(config, "workerinput"):
         os.environ[PROGRESS] = tempfile.mkdtemp(prefix="campaign-")
+        # One that is told to end prints its table, as one that is interrupted does.
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+
+def pytest_keyboard_interrupt() -> None:
+    """What fails from here on would keep the table from being printed."""
+    Tally.is_ended = True
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

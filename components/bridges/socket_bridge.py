@@ -23,6 +23,7 @@ from mjrig.components.bridges.protocol import (
 from mjrig.control.articulation import Articulation
 from mjrig.control.base import base_address
 from mjrig.errors import MjrigError
+from mjrig.properties.per_actuator import DEFAULT
 from mjrig.properties.scalar_kinds import Bool, Int, Text
 from mjrig.readings.sampler import BindingReader, by_column
 
@@ -271,12 +272,19 @@ class SocketBridge(Bridge):
         self.commanded(float(self.robot.data.time))
 
     def _targets(self, name: str, value: object) -> tuple[list[int], FloatArray]:
+        rest: object = None
         if isinstance(value, Mapping):
             value = {str(pattern): number for pattern, number in value.items()}
+            rest = value.pop(DEFAULT, None) if name in _GAINS else None
         elif not isinstance(value, list | tuple | int | float) or isinstance(value, bool):
             raise RequestError(f"{name}: must be numbers or numbers by pattern, got {value!r}")
         try:
             columns, values = self.robot.setpoints.spread(value)
+            if rest is not None:  # for the motors that no pattern matches, as in a scene
+                left = [i for i in self.motors.with_gains.tolist() if i not in columns]
+                if not isinstance(rest, int | float) or isinstance(rest, bool):
+                    raise RequestError(f"{name}: {DEFAULT} must be a number, got {rest!r}")
+                columns, values = [*columns, *left], np.append(values, [float(rest)] * len(left))
         except ValueError as error:  # says what is wrong with the numbers, but not which
             raise RequestError(f"{name}: {error}") from None
         if name in _GAINS and not set(columns) <= set(self.motors.with_gains.tolist()):

@@ -32,6 +32,7 @@ class PipelineController(PipelineOwner):
         self._run: PipelineRun | None = None
         self._custom: dict[str, FloatArray] = {}
         self._ran_on: list[int] = []
+        self._drafted = None
 
     def _own_on_bind(self, model: Any, data: Any) -> None:
         before = self._pipe if self._run is not None else None
@@ -39,7 +40,9 @@ class PipelineController(PipelineOwner):
             self._run.bring_home()
         lowered, self._lowered = self._lowered, None
         self._model, self._data = model, data
-        self.make_pipeline(float(model.opt.timestep))
+        timestep, (drafted, self._drafted) = float(model.opt.timestep), (self._drafted, None)
+        if drafted is None or drafted != self._made_of(timestep):
+            self.make_pipeline(timestep)
         ids = [b.actuator_id for b in self.bindings]
         if before is not None and ids == self._ran_on:
             _keep_memory(before, self._pipe)
@@ -61,6 +64,7 @@ class PipelineController(PipelineOwner):
         self._table = self.select(actuators, owner)
         self.spread_over(self._table.slots(owner))
         self.make_pipeline(timestep)
+        self._drafted = self._made_of(timestep)
         return True
 
     def _python_run(self) -> PipelineRun:

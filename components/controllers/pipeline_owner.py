@@ -1,6 +1,7 @@
 """PipelineOwner: the properties of the controllers with a law, and the pipeline made of them."""
 
 from enum import StrEnum
+from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -105,6 +106,8 @@ class PipelineOwner(ArticulationController):
     own_gains: ClassVar[tuple[str, ...]] = ()
 
     _pipe: Pipeline
+    #: What the pipeline was made of in a draft, until it is bound; None: it must be made.
+    _drafted: object
     _tick: float
     _limit: MaxEffort
     _motor_clamps: dict[str, Clamp]
@@ -182,6 +185,12 @@ class PipelineOwner(ArticulationController):
         law._custom = self._custom
         self._load_parts()
 
+    def _made_of(self, timestep: float) -> object:
+        """What a pipeline depends on besides the properties; None: hooks may look at anything."""
+        if not _are_own_hooks(type(self)):
+            return None
+        return timestep, [(b.names, b.factor, b.motor) for b in self.bindings]
+
     def make_motor_clamps(self) -> dict[str, Clamp]:
         """Hook: the torque-speed limits of the motors that the scene names, by name."""
         return motor_clamps(self.bindings, self.clamps)
@@ -224,3 +233,11 @@ class PipelineOwner(ArticulationController):
     def clamp_names(self) -> tuple[str, ...]:
         """The clamps in order: those of its motors, its own, `torque_limit` last."""
         return (*self._motor_clamps, *(c._role for c in self.clamps), "torque_limit")
+
+
+@cache
+def _are_own_hooks(kind: type[PipelineOwner]) -> bool:
+    """Whether only mjrig's own classes take part in making the pipeline of a controller."""
+    hooks = ("make_pipeline", "make_law", "load_law", "make_motor_clamps", "delay_room")
+    makers = [c for c in kind.__mro__ if any(name in vars(c) for name in hooks)]
+    return all(c.__module__.partition(".")[0] == "mjrig" for c in makers)

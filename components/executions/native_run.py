@@ -33,6 +33,7 @@ class NativeRun(PipelineRun):
         super().__init__(host, model, data)
         self.lowered = lowered
         self._inputs = StateInputs(host, data)
+        self._factor = np.array([b.factor for b in host.bindings])
         self._looked_at = 0.0  # the time after a reset
         self._looked: NativeTelemetry = (np.zeros(host.num_bindings), None)
 
@@ -60,7 +61,8 @@ class NativeRun(PipelineRun):
     def reset(self) -> None:
         self.lowered.start_over()
         self._looked_at = 0.0
-        self._looked = (np.zeros(self._host.num_bindings), None)
+        # As in python: what is left in ctrl until the law is run.
+        self._looked = (np.zeros(self._host.num_bindings), self._factor * self.lowered.left)
 
     # Telemetry ----------------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from mjrig.control.passthrough_writers import row_of, takes_rows
 from mjrig.control.plan import Write
 from mjrig.control.setpoints import Lease, Source, Targets
 from mjrig.errors import PropertyError
+from mjrig.files.paths import shortened
 from mjrig.model.actor_model import ActorState
 from mjrig.model.keyframes import captured
 from mjrig.names import listed
@@ -172,9 +173,14 @@ class Articulation(ControlledActor):
         as it is.
 
         Raises:
-            ValueError: it returns something else for the present time.
+            ValueError: it is no function, or returns something else for the present time.
             LeaseError: an actuator is held by a lease.
         """
+        if trajectory is not None and not callable(trajectory):
+            raise PropertyError(
+                f"{self.name}: follow takes a function of time that returns position, velocity and "
+                f"feedforward, got {shortened(repr(trajectory))}"
+            )
         if trajectory is not None:
             self._write_trajectory(trajectory, float(self._data.time))
         self._trajectory = trajectory

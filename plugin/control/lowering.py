@@ -5,7 +5,8 @@ feedforward inputs. Its numbers are written into the compiled model, so a live e
 write. Driven directly it has no gains, and the feedforward input replaces the motor's ctrl.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -136,6 +137,8 @@ class Lowered:
         self.aside: LawMemory | None = None
         #: Whether the delay history waits for its first command.
         self.awaits_command = False
+        #: The ctrl of its motors at the last reset, before the law has acted, and their forces.
+        self.left = self.rest = np.zeros(len(bindings))
 
     def load(self, form: NativeForm) -> None:
         """Write a form's numbers into the model; effective with the next step."""
@@ -229,6 +232,9 @@ class Lowered:
     def start_over(self) -> None:
         """The state was reset: discard the memory; the first command fills the history."""
         self.awaits_command = self.has_delay
+        low, high = self._own_range
+        self.left = self._data.ctrl[self.inputs[:, -1]]
+        self.rest = np.minimum(np.maximum(self.left, low), high)
         if self.aside is not None:
             integral, pasts = self.aside
             self.aside = LawMemory(np.zeros_like(integral), [np.zeros_like(p) for p in pasts])
@@ -239,6 +245,16 @@ class Lowered:
         self._model.actuator_forcelimited[self.ids] = limited
         self._model.actuator_forcerange[self.ids, 0] = np.where(limited, low, 0.0)
         self._model.actuator_forcerange[self.ids, 1] = np.where(limited, high, 0.0)
+
+    @property
+    def model(self) -> Any:
+        """The MjModel that its actuators are in."""
+        return self._model
+
+    @property
+    def is_acting(self) -> bool:
+        """Whether any of its forces is another than at the last reset."""
+        return bool((self._data.actuator_force[self._out] != self.rest).any())
 
     @property
     def activations(self) -> npt.NDArray[np.intp]:
@@ -299,6 +315,19 @@ class Lowered:
             return _NOTHING
         found: FloatArray = self._data.act[self._act]
         return found
+
+
+@contextmanager
+def at_rest(laws: Sequence[Lowered]) -> Iterator[None]:
+    """Let laws in one model give the forces of their motors at the last reset for a while."""
+    ids, model = np.concatenate([law.ids for law in laws]), laws[0].model
+    limited, ranges = model.actuator_forcelimited[ids], model.actuator_forcerange[ids]
+    model.actuator_forcelimited[ids] = True
+    model.actuator_forcerange[ids] = np.concatenate([law.rest for law in laws])[:, None]
+    try:
+        yield
+    finally:
+        model.actuator_forcelimited[ids], model.actuator_forcerange[ids] = limited, ranges
 
 
 def within_own_range(

@@ -41,7 +41,10 @@ def read_limited(path: Path, limit: int) -> bytes:
         if not stat.S_ISREG(about.st_mode):
             raise OSError(None, "Not a regular file")
         with os.fdopen(descriptor, "rb", closefd=False) as file:
-            content = file.read(limit + 1) if about.st_size <= limit else b""
+            # As much as it says that it has: asking for the limit takes the memory for it.
+            content = file.read(about.st_size + 1) if about.st_size <= limit else b""
+            if len(content) > about.st_size:  # it has grown, or does not say, as in /proc
+                content += file.read(limit + 1 - len(content))
     finally:
         os.close(descriptor)
     size = max(about.st_size, len(content))

@@ -1,5 +1,6 @@
 """SceneEnv: any scene as a Gymnasium environment."""
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -39,7 +40,7 @@ class SceneEnv(gymnasium.Env[Array, Array]):
     Args:
         scene: a Scene, or the path of a scene file.
         actor: the robot that is commanded; None: the only actor that has actuators.
-        rate: actions per simulated second [Hz]; rounded to whole physics steps.
+        rate: actions per simulated second [Hz]; a whole number of physics steps each.
         command: `position`, `velocity` or `feedforward`: what an action sets.
         reward: what a step is worth; None: what the robot's components of type `Reward` give.
         is_over: whether the episode has ended, besides a divergence of the simulation and what
@@ -93,7 +94,7 @@ class SceneEnv(gymnasium.Env[Array, Array]):
         self._offscreen: Offscreen | None = None
         self._take(World(self._scene, execution))
         self.world.reset(keyframe)
-        self._steps = max(1, round(1.0 / (rate * self.world.timestep)))
+        self._steps = _steps(rate, self.world.timestep)
         self._duration = np.inf if duration is None else duration
         self.metadata = {**self.metadata, "render_fps": round(1.0 / self.dt)}
         low, high = action_bounds(self.robot, command)
@@ -233,6 +234,24 @@ def _check(command: str, rate: float, noise: float, render_mode: str | None) -> 
         raise PropertyError(f"noise must be 0 or more, got {noise}")
     if render_mode not in (None, "rgb_array"):
         raise PropertyError(f"render_mode must be 'rgb_array' or None, got {render_mode!r}")
+
+
+def _steps(rate: float, timestep: float) -> int:
+    """Physics steps of an action.
+
+    Raises:
+        PropertyError: they are no whole number.
+    """
+    exact = 1.0 / (rate * timestep)
+    steps = max(1, round(exact))
+    if abs(steps - exact) <= 1e-4 * exact:  # 33.3333 is a third of 100
+        return steps
+    near = sorted({max(1, math.floor(exact)), math.ceil(exact)}, reverse=True)
+    rates = " or ".join(f"{1.0 / (n * timestep):.6g}" for n in near)
+    raise PropertyError(
+        f"rate: an action at {rate:g} Hz takes {exact:.4g} physics steps of {timestep:g} s, which "
+        f"is no whole number; use {rates}"
+    )
 
 
 def _commanded(world: World, name: str | None) -> Articulation:

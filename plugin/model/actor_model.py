@@ -106,13 +106,14 @@ def locate(model: Any, name: str, prefix: str, ids: NamedIds | None = None) -> A
         ids: of the model, where more than one actor of it is looked for.
     """
     joints, actuators, bodies = (ids or NamedIds(model)).of(prefix)
+    types = model.jnt_type[joints].tolist()
     return ActorModel(
         name=name,
         prefix=prefix,
         joint_ids=joints,
         actuator_ids=actuators,
-        qpos=spans(model.jnt_qposadr[joints], [QPOS_SIZE[t] for t in model.jnt_type[joints]]),
-        dof=spans(model.jnt_dofadr[joints], [DOF_SIZE[t] for t in model.jnt_type[joints]]),
+        qpos=spans(model.jnt_qposadr[joints], [QPOS_SIZE[t] for t in types]),
+        dof=spans(model.jnt_dofadr[joints], [DOF_SIZE[t] for t in types]),
         act=spans(model.actuator_actadr[actuators], model.actuator_actnum[actuators]),
         ctrl=_ctrl_slice(model, actuators),
         mocap=np.array([m for m in model.body_mocapid[bodies] if m >= 0], dtype=np.intp),
@@ -145,24 +146,22 @@ class StateIndex:
     """
 
     def __init__(self, model: Any, where: ActorModel, lowered: Collection[int] = ()) -> None:
-        def local(kind: Any, i: Any) -> str:
-            name = mujoco.mj_id2name(model, kind, int(i)) or f"unnamed_{int(i)}"
+        def local(kind: Any, i: int) -> str:
+            name = mujoco.mj_id2name(model, kind, i) or f"unnamed_{i}"
             return str(name).removeprefix(where.prefix)
 
-        joints = [local(mujoco.mjtObj.mjOBJ_JOINT, i) for i in where.joint_ids]
-        actuators = [local(mujoco.mjtObj.mjOBJ_ACTUATOR, i) for i in where.actuator_ids]
+        ids = where.actuator_ids.tolist()
+        joints = [local(mujoco.mjtObj.mjOBJ_JOINT, i) for i in where.joint_ids.tolist()]
+        actuators = [local(mujoco.mjtObj.mjOBJ_ACTUATOR, i) for i in ids]
         #: Joint type (mjtJoint) by joint name.
-        self.types = {
-            n: int(model.jnt_type[i]) for n, i in zip(joints, where.joint_ids, strict=True)
-        }
+        self.types = dict(zip(joints, model.jnt_type[where.joint_ids].tolist(), strict=True))
         #: The joint's body by joint name.
         self.bodies = {
-            n: local(mujoco.mjtObj.mjOBJ_BODY, model.jnt_bodyid[i])
-            for n, i in zip(joints, where.joint_ids, strict=True)
+            n: local(mujoco.mjtObj.mjOBJ_BODY, i)
+            for n, i in zip(joints, model.jnt_bodyid[where.joint_ids].tolist(), strict=True)
         }
         self.qpos = _slices(joints, [QPOS_SIZE[t] for t in self.types.values()])
         self.dof = _slices(joints, [DOF_SIZE[t] for t in self.types.values()])
-        ids = where.actuator_ids.tolist()
         acts = model.actuator_actnum[where.actuator_ids].tolist()
         inputs = model.actuator_ctrlnum[where.actuator_ids].tolist()
         if lowered:

@@ -1,6 +1,6 @@
 """Binding: which actuator drives which degree of freedom, or why it drives none."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from types import MappingProxyType
@@ -186,7 +186,6 @@ def describe_actuators(
     ids: Iterable[int] | None = None,
     prefix: str = "",
     aliases: Mapping[str, str] = MappingProxyType({}),
-    lowered: Collection[int] = (),
 ) -> list[ActuatorBinding]:
     """Read the actuators of a compiled model, in id order, with local names.
 
@@ -195,7 +194,6 @@ def describe_actuators(
         ids: which actuators; None: all.
         prefix: prefix of the MuJoCo names (`dog/`); it is removed.
         aliases: authored names of actuators, by compiled name.
-        lowered: those that MuJoCo already runs a law on: nothing needs to stand in its way.
 
     Raises:
         BindingError: the model has no actuator of such an id.
@@ -207,7 +205,7 @@ def describe_actuators(
     names = UniqueNames()
     found = []
     read = _Reader(model, prefix)
-    obstacles = _native_obstacles(model, [i for i in chosen if i not in lowered])
+    obstacles = _native_obstacles(model, list(chosen))
     for i in chosen:
         target = _target_name(read, int(i))
         name = names.give(read.local(mujoco.mjtObj.mjOBJ_ACTUATOR, i) or target)

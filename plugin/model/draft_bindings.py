@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import mujoco
 
+from mjrig.actuators.native_actuator import NativeActuator
 from mjrig.model.binding import ActuatorBinding, has_effect
 
 _JOINTS = (int(mujoco.mjtTrn.mjTRN_JOINT), int(mujoco.mjtTrn.mjTRN_JOINTINPARENT))
@@ -22,9 +23,16 @@ _FIRST_ONE = [1.0] + [0.0] * (mujoco.mjNGAIN - 1)
 _NOT_DRAFTED = "is not known before the model is compiled"
 
 
-def draft_actuators(
-    spec: Any, actors: Mapping[str, Mapping[str, str]]
-) -> dict[str, list[ActuatorBinding]]:
+class Drafted(NamedTuple):
+    """The actuators of an actor by local name."""
+
+    #: As the actor's spec has them.
+    natives: Mapping[str, NativeActuator]
+    #: What people called them.
+    aliases: Mapping[str, str]
+
+
+def draft_actuators(spec: Any, actors: Mapping[str, Drafted]) -> dict[str, list[ActuatorBinding]]:
     """The actuators of some actors, in id order; addresses are those of nothing yet.
 
     A plain motor on a hinge or slide joint has what `describe_actuators` will find. Anything else
@@ -32,7 +40,7 @@ def draft_actuators(
 
     Args:
         spec: the world's MjSpec, complete.
-        actors: for each actor by name what people called its actuators of these local names.
+        actors: for each actor by name its actuators.
     """
     joints = {joint.name: joint for joint in spec.joints}
     found: dict[str, list[ActuatorBinding]] = {name: [] for name in actors}
@@ -42,22 +50,25 @@ def draft_actuators(
     for i, actuator in enumerate(spec.actuators):
         actor, _, local = actuator.name.partition("/")
         if actor in actors:
-            on_joint = int(actuator.trntype) in _JOINTS
-            joint = joints.get(actuator.target) if on_joint and is_plain else None
-            alias = actors[actor].get(local, "")
-            found[actor].append(_draft(i, actuator, joint, f"{actor}/", alias))
+            native, alias = actors[actor].natives[local], actors[actor].aliases.get(local, "")
+            on_joint = int(native.trntype) in _JOINTS
+            joint = joints.get(f"{actor}/{native.target}") if on_joint and is_plain else None
+            found[actor].append(_draft(i, actuator, native, joint, alias))
     return found
 
 
-def _draft(i: int, actuator: Any, joint: Any, prefix: str, alias: str) -> ActuatorBinding:
+def _draft(
+    i: int, actuator: Any, native: NativeActuator, joint: Any, alias: str
+) -> ActuatorBinding:
     transmission = "" if joint is None else _TRANSMISSION.get(int(joint.type), "")
-    ctrl = _Limits(int(actuator.ctrllimited), *actuator.ctrlrange.tolist())
-    force = _Limits(int(actuator.forcelimited), *actuator.forcerange.tolist())
-    is_motor = transmission != "" and _is_plain_motor(actuator)
+    ctrl = _Limits(int(native.ctrllimited), *native.ctrlrange.tolist())
+    force = _Limits(int(native.forcelimited), *native.forcerange.tolist())
+    gear = float(native.gear[0])
+    is_motor = transmission != "" and has_effect(gear) and _is_plain_motor(actuator, native)
     is_motor = is_motor and ctrl.are_clear(actuator) and force.are_clear(actuator)
     return ActuatorBinding(
-        actuator=actuator.name.removeprefix(prefix),
-        joint="" if joint is None else joint.name.removeprefix(prefix),
+        actuator=native.name,
+        joint="" if joint is None else native.target,
         actuator_id=i,
         ctrl_address=-1,
         ctrl_count=1 if is_motor else 0,
@@ -68,8 +79,8 @@ def _draft(i: int, actuator: Any, joint: Any, prefix: str, alias: str) -> Actuat
         dof_address=0 if is_motor else -1,
         kind="motor" if is_motor else "general",
         transmission=transmission,
-        target=actuator.target.removeprefix(prefix),
-        gear=float(actuator.gear[0]),
+        target=native.target,
+        gear=gear,
         gain=1.0,
         inputs=("",),
         ctrl_range=ctrl.range,
@@ -81,22 +92,21 @@ def _draft(i: int, actuator: Any, joint: Any, prefix: str, alias: str) -> Actuat
     )
 
 
-def _is_plain_motor(actuator: Any) -> bool:
+def _is_plain_motor(actuator: Any, native: NativeActuator) -> bool:
     """A motor that MuJoCo takes as it is: turned into something else it hides no error."""
     plain = (
-        int(actuator.gaintype) == _FIXED
-        and int(actuator.biastype) == _NO_BIAS
-        and int(actuator.dyntype) == _NO_DYNAMICS
-        and not actuator.plugin.active
+        int(native.gaintype) == _FIXED
+        and int(native.biastype) == _NO_BIAS
+        and int(native.dyntype) == _NO_DYNAMICS
+        and not native.plugin
+        and not native.inheritrange
+        and native.actdim <= 0
+        and native.gainprm.tolist() == _FIRST_ONE
+        and native.dynprm.tolist() == _FIRST_ONE
+        and not any(native.biasprm.tolist())
         and not actuator.delay
         and not actuator.nsample
-        and not actuator.inheritrange
         and not actuator.actearly
-        and actuator.actdim <= 0
-        and has_effect(float(actuator.gear[0]))
-        and actuator.gainprm.tolist() == _FIRST_ONE
-        and actuator.dynprm.tolist() == _FIRST_ONE
-        and not any(actuator.biasprm.tolist())
     )
     no_activation = not any(actuator.actrange.tolist()) and int(actuator.actlimited) != _TRUE
     return plain and no_activation

@@ -62,7 +62,8 @@ def edit_model(spec: Any, actor: ActorDescription) -> Edits:
     _remove_named(spec, actor, edits)
     _rename_named(spec, actor, edits)
     edits.joints = {j.name: NativeJoint.of(j) for j in spec.joints}
-    _set_dynamics(spec, actor, edits.joints)
+    if actor.dynamics is not None:
+        _set_dynamics(spec, actor, edits.joints)
     edits.actuators = {a.name: NativeActuator.of(a) for a in spec.actuators}
     if actor.native_gains is not None:
         _set_native_gains(spec, actor, edits.actuators)

@@ -1,7 +1,8 @@
 """The keyframes of a model: read from its spec, or where needed from the compiled model."""
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import mujoco
@@ -87,11 +88,10 @@ def _read(spec: Any) -> dict[str, Key] | None:
     names_differ = len(joints) == len(spec.joints) and len(set(actuators)) == len(actuators)
     if not names_differ:
         return None
-    has_plain_controls = all(map(_is_simple, spec.actuators))
+    # Asked only where a key gives controls, which most do not.
+    plain_controls = cache(lambda: all(map(_is_simple, spec.actuators)))
     try:
-        return {
-            key.name: _key(key, joints, actuators, mocap, has_plain_controls) for key in spec.keys
-        }
+        return {key.name: _key(key, joints, actuators, mocap, plain_controls) for key in spec.keys}
     except _Unclear:
         return None
 
@@ -101,11 +101,11 @@ def _key(
     joints: Mapping[str, int],
     actuators: Collection[str],
     mocap: Collection[str],
-    has_plain_controls: bool,
+    plain_controls: Callable[[], bool],
 ) -> Key:
     numbers = {w: values_of(getattr(key, w)) for w in _COLUMNS}
     given = {w: np.array(found) for w, found in numbers.items() if found}
-    if "act" in given or ("ctrl" in given and not has_plain_controls):
+    if "act" in given or ("ctrl" in given and not plain_controls()):
         raise _Unclear
     if not all(np.isfinite(numbers).all() for numbers in given.values()):
         raise _Unclear

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from mjrig.errors import BindingError
+from mjrig.names import nearest
 from mjrig.patterns import compile_pattern
 from mjrig.properties.bounds import Bounds, number, plain
 from mjrig.properties.declaration import Property
@@ -187,7 +188,9 @@ class Choice(Property[E]):
             if isinstance(value, str) and value == member.value:
                 return member.value, member
         allowed = ", ".join(m.value for m in self.choices)
-        raise self.error(obj, f"must be one of {allowed}; got {value!r}")
+        near = nearest(value, (m.value for m in self.choices)) if isinstance(value, str) else None
+        hint = f"; did you mean {near!r}?" if near else ""
+        raise self.error(obj, f"must be one of {allowed}; got {value!r}{hint}")
 
     def json_schema(self) -> dict[str, object]:
         return {"enum": [m.value for m in self.choices]}

@@ -1,7 +1,9 @@
 """LoadContext: variables, sandbox, trusted folders and including files of a scene being read."""
 
+import gc
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
@@ -12,7 +14,7 @@ from mjrig.files.paths import nearest_files, read_limited
 from mjrig.files.sandbox import Sandbox
 from mjrig.files.writing import folder_lock, why_not_written
 from mjrig.yaml_text.yaml_document import MAX_CHARACTERS
-from mjrig.yaml_text.yaml_nodes import MAX_NODES
+from mjrig.yaml_text.yaml_nodes import MAX_NODES, SHORT
 
 #: Whether the code beside a scene may be run: in its own folder, in another, or in several.
 Trust = bool | str | Path | Sequence[Path]
@@ -92,6 +94,22 @@ class Reading:
     def with_vars(self, values: Mapping[str, Any]) -> "Reading":
         """The same with other variables."""
         return replace(self, vars=dict(values))
+
+
+@contextmanager
+def without_collector(text: str) -> Iterator[None]:
+    """Pause Python's garbage collector while a long text is read.
+
+    It would look again and again through values that all stay, for most of the time it takes.
+    """
+    if len(text) <= SHORT or not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 def sandbox_of(path: Path, sandbox: bool | str | Path) -> Sandbox | None:

@@ -28,6 +28,7 @@ from mjrig.scene.load_context import (
     read_scene_file,
     sandbox_of,
     trusted_by,
+    without_collector,
     write_scene_file,
 )
 from mjrig.scene.model_scene import (
@@ -164,12 +165,13 @@ class SceneFile(HasProperties):
     @classmethod
     def _read(cls, text: str, file: str, base: Path, reading: Reading) -> Self:
         made = cls.blank()
-        made._text = SceneText.read(text, file, reading.vars, reading.budget.take_values)
-        made._base, made._reading = base, reading
-        with made.locating():
-            made._begin(made._text.data)
-            made._text = made._text.understood_as(made.to_data())
-            made.check_read()
+        with without_collector(text):
+            made._text = SceneText.read(text, file, reading.vars, reading.budget.take_values)
+            made._base, made._reading = base, reading
+            with made.locating():
+                made._begin(made._text.data)
+                made._text = made._text.understood_as(made.to_data())
+                made.check_read()
         return made
 
     def save(

@@ -49,8 +49,8 @@ class Batch:
         threads: int = 0,
         bare: bool = False,
     ) -> None:
-        if count < 1:
-            raise ValueError(f"a batch has at least one world, got {count}")
+        if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
+            raise PropertyError(f"count: must be a whole number of worlds from 1 on, got {count!r}")
         self._world = scene if isinstance(scene, World) else World(scene, "native")
         if bare:
             strip(self._world)

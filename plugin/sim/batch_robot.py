@@ -12,9 +12,10 @@ from mjrig.control.articulation import Articulation
 from mjrig.control.controller import ArticulationController
 from mjrig.control.lowering import within_own_range
 from mjrig.control.passthrough_writers import row_of, takes_rows
-from mjrig.control.policy import Worlds
+from mjrig.control.policy import Worlds, chosen_worlds
 from mjrig.control.setpoints import FEEDFORWARD, POSITION, VELOCITY
 from mjrig.errors import ExecutionError, PropertyError
+from mjrig.properties.per_actuator import DEFAULT
 from mjrig.properties.synonyms import hint
 
 
@@ -52,23 +53,31 @@ class BatchController:
             views[name].setflags(write=False)
         return MappingProxyType(views)
 
-    def set_gains(self, *, worlds: Worlds = None, **values: npt.ArrayLike) -> None:
-        """Set gains of some worlds: scalars, or arrays that broadcast to (worlds, bindings).
+    def set_gains(
+        self, *, worlds: Worlds = None, **values: npt.ArrayLike | Mapping[str, npt.ArrayLike]
+    ) -> None:
+        """Set gains of some worlds: numbers for all, by pattern, or (worlds, bindings).
+
+        Arrays broadcast to (worlds, bindings). A mapping has for name patterns a number, or one per
+        world; `default` is for the actuators that none of them matches. Without it those keep what
+        they have.
 
         Raises:
             PropertyError: a name is unknown, a shape does not fit, or a value is out of range;
                 nothing was changed.
+            BindingError: a pattern matches nothing, or two disagree.
         """
-        where = slice(None) if worlds is None else worlds
+        where = chosen_worlds(worlds, len(self._gains["kp"]))
         changed = {name: array.copy() for name, array in self._gains.items()}
         for name, value in values.items():
             if name not in changed:
                 near = hint(name, changed, label="has")
                 raise PropertyError(f"{self._controller.label} has no gain {name!r}; {near}")
-            array = np.asarray(value, dtype=np.float64)
+            before = changed[name][where]
+            array = self._spread(name, value, before)
             try:
                 changed[name][where] = array
-            except (ValueError, IndexError) as error:
+            except ValueError as error:
                 raise PropertyError(f"{self._controller.label}.{name}: {error}") from None
             infinite = name in ("torque_limit", "integral_max")
             low, high = array.min(initial=0.0), array.max(initial=0.0)
@@ -80,6 +89,34 @@ class BatchController:
         self._gains = changed
         if self._controller.enabled:
             self.load()
+
+    def _spread(self, name: str, value: Any, before: FloatArray) -> FloatArray:
+        """Numbers of a gain in some worlds; those that a mapping leaves out stay as they are."""
+        label = f"{self._controller.label}.{name}"
+        by_pattern = isinstance(value, Mapping)
+        try:
+            if not by_pattern:
+                return np.asarray(value, dtype=np.float64)
+            numbers = {str(p): np.asarray(v, dtype=np.float64) for p, v in value.items()}
+        except (TypeError, ValueError):
+            raise PropertyError(
+                f"{label}: must be numbers, or numbers by pattern, got {value!r}"
+            ) from None
+        slots, found = self.bindings.slots(label), before.copy()
+        rest = numbers.pop(DEFAULT, None)
+        # Two patterns that give an actuator the same numbers do not disagree.
+        chosen = slots.spread({p: tuple(np.atleast_1d(v).tolist()) for p, v in numbers.items()})
+        for column in range(found.shape[1]):
+            given = np.asarray(chosen[column][1]) if column in chosen else rest
+            if given is None:
+                continue
+            if given.size not in (1, len(found)):
+                raise PropertyError(
+                    f"{label}: must have one number, or {len(found)}, one per world, "
+                    f"got {given.size}"
+                )
+            found[:, column] = given
+        return found
 
     def override(
         self, name: str, values: Mapping[int, float], worlds: npt.NDArray[np.bool_]
@@ -192,7 +229,7 @@ class BatchRobot:
         Raises:
             BindingError: a pattern matches nothing.
         """
-        where = slice(None) if worlds is None else worlds
+        where = chosen_worlds(worlds, self.setpoints.shape[1])
         staged: list[tuple[int, int, npt.ArrayLike]] = []
         for row, targets in enumerate((position, velocity, feedforward)):
             for pattern, value in (targets or {}).items():

@@ -11,7 +11,7 @@ from mjrig.control.lowering import NativeForm
 from mjrig.control.plant_component import PlantComponent
 from mjrig.model.binding import ActuatorBinding, equipped
 from mjrig.model.build import Layout
-from mjrig.model.draft_bindings import draft_actuators
+from mjrig.model.draft_bindings import Drafted, draft_actuators
 from mjrig.scene.actor import ActorDescription
 
 #: A controller: the index of its actor, and its own among the actor's components.
@@ -73,9 +73,10 @@ def _draft(layout: Layout, requested: str, not_here: str) -> Draft | None:
     executions: dict[Key, Execution] = {}
     copies: dict[Key, ArticulationController] = {}
     native: dict[Key, tuple[ArticulationController, str]] = {}
-    aliases = {part.name: part.authored.aliases for part in layout.parts.values()}
-    actuators = draft_actuators(layout.spec, aliases)
-    for i, part in enumerate(layout.parts.values()):
+    parts = layout.parts.values()
+    known = {part.name: Drafted(part.actuators.now, part.authored.aliases) for part in parts}
+    actuators = draft_actuators(layout.spec, known)
+    for i, part in enumerate(parts):
         for j, component in enumerate(part.actor.components):
             if isinstance(component, PlantComponent):
                 executions[i, j] = choose(requested, part.name, component.supports(), not_here)
@@ -87,13 +88,13 @@ def _draft(layout: Layout, requested: str, not_here: str) -> Draft | None:
         if not controllers:
             continue
         prefix = f"{part.name}/"
-        known = equipped(actuators[part.name], part.motors)
+        own = equipped(actuators[part.name], part.motors)
         stand_in = ActorDescription.blank()
         stand_in.stand_alone(part.actor)  # files of the drafts: the same folder and sandbox
         for j, described in controllers:
             copies[i, j] = controller = described.copy()
             controller.own(stand_in, described.role, "components")
-            if not controller.bind_draft(known, part.name, float(options.timestep)):
+            if not controller.bind_draft(own, part.name, float(options.timestep)):
                 return None
             if not controller.is_bound:
                 continue

@@ -1,15 +1,17 @@
 """Native compile: a scene compiled with the motors of some controllers lowered."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import mujoco
 import numpy as np
 import numpy.typing as npt
 
 from mjrig.arrays import FloatArray
 from mjrig.control.controller import ArticulationController
 from mjrig.control.lowering import FF, INPUTS, change_spec
+from mjrig.errors import BindingError
 from mjrig.model.actor_model import ActorModel, ActorState, spans
 from mjrig.model.binding import ActuatorBinding, describe_actuators
 from mjrig.model.build import Built, Layout, compile_layout, compile_spec
@@ -31,28 +33,55 @@ def compile_lowered(layout: Layout, draft: Draft) -> Built:
     actors = []
     for where in built.actors:
         ids = where.actuator_ids.tolist()
-        found = describe_actuators(built.model, ids, where.prefix, where.aliases, draft.motors)
-        described = [_as_motor(b, draft.motors.get(b.actuator_id)) for b in found]
+        motors = [draft.motors[i] for i in ids if i in draft.motors]
+        rest = [i for i in ids if i not in draft.motors]
+        described = [
+            *_in_place(motors, built.model, where.prefix),
+            *(describe_actuators(built.model, rest, where.prefix, where.aliases) if rest else ()),
+        ]
+        described.sort(key=lambda binding: binding.actuator_id)
         actors.append(_relocated(where, built.model, draft.motors, described))
     return replace(built, actors=tuple(actors))
 
 
-def _as_motor(found: ActuatorBinding, motor: ActuatorBinding | None) -> ActuatorBinding:
-    """A lowered actuator as the motor it was; its ctrl is the feedforward input."""
-    if motor is None:
-        return found
-    return replace(
-        found,
-        ctrl_address=found.ctrl_address + _FEEDFORWARD,
-        ctrl_count=motor.ctrl_count,
-        kind=motor.kind,
-        gain=motor.gain,
-        inputs=motor.inputs,
-        ctrl_range=motor.ctrl_range,
-        force_range=motor.force_range,
-        skip_reason=motor.skip_reason,
-        native_obstacle=motor.native_obstacle,
+def _in_place(
+    motors: Sequence[ActuatorBinding], model: Any, prefix: str
+) -> Iterator[ActuatorBinding]:
+    """The motors of a draft at their addresses; the ctrl of each is the feedforward input.
+
+    Raises:
+        BindingError: the model has another actuator or joint there than was expected.
+    """
+    ids = np.array([motor.actuator_id for motor in motors], dtype=np.intp)
+    joints = model.actuator_trnid[ids, 0]
+    limits = model.jnt_limited[joints].tolist(), model.jnt_range[joints].tolist()
+    efforts = model.jnt_actfrclimited[joints].tolist(), model.jnt_actfrcrange[joints].tolist()
+    columns = (
+        joints.tolist(),
+        model.actuator_ctrladr[ids].tolist(),
+        model.actuator_outadr[ids].tolist(),
+        model.jnt_qposadr[joints].tolist(),
+        model.jnt_dofadr[joints].tolist(),
+        zip(*limits, strict=True),
+        zip(*efforts, strict=True),
     )
+    for motor, joint, ctrl, out, qpos, dof, limit, effort in zip(motors, *columns, strict=True):
+        names = (
+            mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_ACTUATOR, motor.actuator_id),
+            mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_JOINT, joint),
+        )
+        if names != (prefix + motor.actuator, prefix + motor.joint):
+            raise BindingError(f"{motor.actuator!r} was expected where the model has {names[0]!r}")
+        yield replace(
+            motor,
+            ctrl_address=ctrl + _FEEDFORWARD,
+            output_address=out,
+            joint_id=joint,
+            qpos_address=qpos,
+            dof_address=dof,
+            joint_range=tuple(limit[1]) if limit[0] else None,
+            joint_force_range=tuple(effort[1]) if effort[0] else None,
+        )
 
 
 def lower(

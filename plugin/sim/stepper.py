@@ -11,6 +11,7 @@ from mujoco import mj_step
 from mjrig.control.articulation import Articulation
 from mjrig.control.controlled_actor import LeanStep, QuietStep
 from mjrig.control.execution import is_rk4
+from mjrig.errors import PropertyError
 from mjrig.readings.events import Event, EventLog
 
 _logger = logging.getLogger("mjrig")
@@ -28,11 +29,11 @@ def _checked(n: int) -> int:
     """How many steps to take.
 
     Raises:
-        ValueError: it is negative.
+        PropertyError: it is no whole number, or negative.
     """
-    if n < 0:
-        raise ValueError(f"cannot step {n} times")
-    return n
+    if not isinstance(n, int | np.integer) or n < 0:
+        raise PropertyError(f"step: must be a whole number of steps from 0 on, got {n!r}")
+    return int(n)
 
 
 class StepNotes(Protocol):

@@ -15,6 +15,7 @@ from mjrig.control.articulation import Articulation
 from mjrig.control.execution import (
     check_request,
 )
+from mjrig.control.lowering import at_rest
 from mjrig.errors import BindingError, PropertyError
 from mjrig.names import listed, suggestion
 from mjrig.properties.has_properties import HasProperties
@@ -239,6 +240,11 @@ class World(HasProperties):
             robot.reset()
             robot.prime()
         mujoco.mj_forward(self._model, self._data)
+        laws = [c.lowered for robot in self._robots for c in robot.controllers]
+        acting = [law for law in laws if law is not None and law.is_acting]
+        if acting:  # before the first step no law has acted, whoever runs it
+            with at_rest(acting):
+                mujoco.mj_forward(self._model, self._data)
         self._stepper.is_paused = False
         self._stepper.state_replaced("reset", 0)
 

@@ -13,7 +13,12 @@ from mjrig.sim2sim.settings import TOLERANCE, TRIALS
 from mjrig.terminal.help import examples
 from mjrig.terminal.outputs import add_output
 from mjrig.terminal.run_options import add_debug, add_execution
-from mjrig.terminal.scene_options import add_scene_options, number_from_zero, split
+from mjrig.terminal.scene_options import (
+    add_scene_options,
+    number_above_zero,
+    number_from_zero,
+    split,
+)
 
 
 def add(commands: Any) -> None:
@@ -83,7 +88,7 @@ def _add_policy(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--policy", type=Path, metavar="F.yaml", help="policy file for a recording")
     parser.add_argument(
         "--duration",
-        type=number_from_zero,
+        type=number_above_zero,
         metavar="S",
         help="seconds to replay, from the start (all of a recording, 10 of a policy)",
     )

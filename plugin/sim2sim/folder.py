@@ -1,6 +1,7 @@
 """Replays of whole folders, on several processes, with one table at the end."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -51,7 +52,7 @@ class ReplayJob:
             if self.scene is not None:
                 scene = Scene.load(self.scene, vars=variables, **how)
             elif recording is None:
-                raise RecordingError(f"{source}: needs a scene to be replayed in: --scene SCENE")
+                raise RecordingError(_without_scene(source))
             else:
                 scene = scene_of(recording, variables, **how)
         override(scene, self.sets)
@@ -59,6 +60,17 @@ class ReplayJob:
         if recording is not None and recording.format == LOG and source.exists():
             what = as_recording(source, self.settings.get("hints"), world.timestep)
         return replay(what, world, **self.settings)
+
+
+def _without_scene(source: Path) -> str:
+    """What to do about a YAML file that is to be replayed without a scene."""
+    with suppress(MjrigError):
+        Scene.load(source)
+        return (
+            f"{source}: is a scene, and a recording or a policy is replayed: "
+            f"mjrig replay RECORDING --scene {source}; mjrig run {source} runs the scene"
+        )
+    return f"{source}: needs a scene to be replayed in: --scene SCENE"
 
 
 def workers_of(asked: int) -> int:

@@ -82,13 +82,25 @@ def _variable(text: str) -> str:
 
 def number_from_zero(text: str) -> float:
     """A finite number that is not negative."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = float("nan")
+    value = _number(text)
     if not 0.0 <= value < float("inf"):
         raise argparse.ArgumentTypeError(f"must be a finite number >= 0, got {text}")
     return value
+
+
+def number_above_zero(text: str) -> float:
+    """A finite number that is positive."""
+    value = _number(text)
+    if not 0.0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"must be a finite number > 0, got {text}")
+    return value
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return float("nan")
 
 
 def split(text: str) -> tuple[str, object]:

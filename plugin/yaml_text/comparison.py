@@ -11,6 +11,8 @@ from mjrig.properties.bounds import number
 
 def same(a: Any, b: Any) -> bool:
     """Whether two plain values mean the same: `1e-3` as text equals the number."""
+    if type(a) is type(b) and isinstance(a, int | float | str) and a == b:
+        return True
     if isinstance(a, Mapping) and isinstance(b, Mapping):
         return a.keys() == b.keys() and all(same(a[k], b[k]) for k in a)
     if isinstance(a, list | tuple) and isinstance(b, list | tuple):

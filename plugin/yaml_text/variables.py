@@ -85,6 +85,8 @@ class Resolved:
         """A value with its variables substituted; `written` is its path in the text."""
         if isinstance(raw, str):
             return self._text(raw, written)
+        if isinstance(raw, int | float):  # the most frequent; Mapping takes long to look for
+            return raw
         if isinstance(raw, list):
             return [self._resolve(v, (*path, i), (*written, i)) for i, v in enumerate(raw)]
         if not isinstance(raw, Mapping):

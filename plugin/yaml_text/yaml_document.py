@@ -28,6 +28,7 @@ _TAGS = tuple(
 )
 _VARIABLE_HINT = '; between brackets a variable needs quotes: "${name}"'
 _DECIMAL = re.compile(r"[-+]?(0|[1-9][0-9_]*)")
+_FLOAT = re.compile(r"[-+]?[0-9][0-9_]*(\.[0-9_]*)?([eE][-+]?[0-9]+)?")
 
 Keys = tuple[Hashable, ...]
 
@@ -164,6 +165,8 @@ class Document:
             raise self._fail(node, path, f"{text} is not a decimal number; write it as one")
         if kind == "int" and len(text) > MAX_DIGITS:
             raise self._fail(node, path, f"has {len(text)} digits; at most {MAX_DIGITS} are read")
+        if kind == "float" and _FLOAT.fullmatch(text):  # most values of a long text are such
+            return float(text.replace("_", ""))
         try:
             return SafeConstructor().construct_object(node, deep=True)
         except (yaml.YAMLError, ValueError, KeyError) as error:  # only an explicit tag gets here

@@ -1,9 +1,9 @@
 """The nodes of a YAML text: counted before they are made, with the places of aliases kept."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import yaml
-from yaml.composer import Composer
+from yaml.composer import ComposerError
 
 MAX_NODES = 50_000
 MAX_NESTING = 100
@@ -13,6 +13,7 @@ SHORT = 4_000
 MAX_EXPLAINED = 40_000
 TOO_MANY = f"has more than {MAX_NODES} values"
 TOO_DEEP = f"nested more than {MAX_NESTING} deep"
+_SEQUENCE, _MAPPING = "tag:yaml.org,2002:seq", "tag:yaml.org,2002:map"
 #: libyaml's scanner finds the same nodes in a sixth of the time; wheels of PyYAML bring it along.
 _HAS_LIBYAML = hasattr(yaml, "CSafeLoader")
 if TYPE_CHECKING or not _HAS_LIBYAML:
@@ -31,24 +32,91 @@ class AliasNode(yaml.Node):
         self.start_mark, self.end_mark = event.start_mark, event.end_mark
 
 
-class _Nodes(Composer):
-    """Composes as the safe loader does, but keeps the places of aliases and limits the size."""
+class _Nodes:
+    """Composes as the safe loader does, but keeps the places of aliases and limits the size.
+
+    It is written out for speed: most of the time that a long text takes is spent here.
+    """
 
     _composed = 0
-    _depth = 0
 
-    def compose_node(self, parent: Any, index: Any) -> Any:
+    def get_single_node(self) -> Any:
+        """The node of the text's only document; None: there is none.
+
+        Raises:
+            yaml.MarkedYAMLError: with the place.
+        """
         loader: Any = self
+        self._anchors: dict[str, Any] = {}
+        loader.get_event()  # the stream begins
+        root: Any = None
+        if not loader.check_event(yaml.StreamEndEvent):
+            loader.get_event()  # the document begins
+            root = self._node(loader.get_event(), 0)
+            loader.get_event()
+        if not loader.check_event(yaml.StreamEndEvent):
+            raise ComposerError(
+                "expected a single document in the stream",
+                root.start_mark,
+                "but found another document",
+                loader.get_event().start_mark,
+            )
+        return root
+
+    def _node(self, event: Any, depth: int) -> Any:
         self._composed += 1
-        if self._composed > MAX_NODES or self._depth > MAX_NESTING:
+        if self._composed > MAX_NODES or depth > MAX_NESTING:
             problem = TOO_MANY if self._composed > MAX_NODES else TOO_DEEP
-            raise yaml.MarkedYAMLError(problem=problem, problem_mark=loader.peek_event().start_mark)
-        if loader.check_event(yaml.AliasEvent):
-            event = loader.peek_event()
-            return AliasNode(super().compose_node(parent, index), event)
-        self._depth += 1
-        node = super().compose_node(parent, index)
-        self._depth -= 1
+            raise yaml.MarkedYAMLError(problem=problem, problem_mark=event.start_mark)
+        kind = type(event)
+        if kind is yaml.AliasEvent:
+            return self._alias(event)
+        loader, tag, start = cast(Any, self), event.tag, event.start_mark
+        if kind is yaml.ScalarEvent:
+            if tag is None or tag == "!":
+                tag = loader.resolve(yaml.ScalarNode, event.value, event.implicit)
+            node = yaml.ScalarNode(tag, event.value, start, event.end_mark, style=event.style)
+            self._keep(event, node)
+            return node
+        made: list[Any] = []
+        if kind is yaml.SequenceStartEvent:
+            tag = _SEQUENCE if tag is None or tag == "!" else tag
+            node = yaml.SequenceNode(tag, made, start, None, flow_style=event.flow_style)
+            self._keep(event, node)
+            while type(inner := loader.get_event()) is not yaml.SequenceEndEvent:
+                made.append(self._node(inner, depth + 1))
+        else:
+            tag = _MAPPING if tag is None or tag == "!" else tag
+            node = yaml.MappingNode(tag, made, start, None, flow_style=event.flow_style)
+            self._keep(event, node)
+            while type(inner := loader.get_event()) is not yaml.MappingEndEvent:
+                key = self._node(inner, depth + 1)
+                made.append((key, self._node(loader.get_event(), depth + 1)))
+        node.end_mark = inner.end_mark
+        return self._finished(node)
+
+    def _alias(self, event: Any) -> AliasNode:
+        if event.anchor not in self._anchors:
+            problem = f"found undefined alias {event.anchor!r}"
+            raise ComposerError(None, None, problem, event.start_mark)
+        return AliasNode(self._anchors[event.anchor], event)
+
+    def _keep(self, event: Any, node: Any) -> None:
+        """Remember a node that aliases can refer to."""
+        name = event.anchor
+        if name is None:
+            return
+        if name in self._anchors:
+            raise ComposerError(
+                f"found duplicate anchor {name!r}; first occurrence",
+                self._anchors[name].start_mark,
+                "second occurrence",
+                event.start_mark,
+            )
+        self._anchors[name] = node
+
+    def _finished(self, node: Any) -> Any:
+        """Hook: a sequence or a mapping is complete."""
         return node
 
 
@@ -61,12 +129,11 @@ class _Loader(_Nodes, _Scanner):
 
     def __init__(self, text: str) -> None:
         _Scanner.__init__(self, text)
-        _Nodes.__init__(self)
         self._text = text
 
-    def compose_mapping_node(self, anchor: Any) -> Any:
-        node: Any = super().compose_mapping_node(anchor)
-        for key, value in node.value if node.flow_style else ():
+    def _finished(self, node: Any) -> Any:
+        is_flow_mapping = node.flow_style and isinstance(node, yaml.MappingNode)
+        for key, value in node.value if is_flow_mapping else ():
             if value.start_mark.index == value.end_mark.index:
                 value.start_mark = value.end_mark = self._after_colon(key, value)
         return node

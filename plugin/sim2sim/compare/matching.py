@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from mjrig.arrays import FloatArray
 from mjrig.control.articulation import Articulation
+from mjrig.control.base import base_address
 from mjrig.errors import RecordingError
 from mjrig.model.actor_model import DOF_SIZE, QPOS_SIZE
 from mjrig.names import how_many, listed
@@ -51,9 +52,9 @@ class Match:
 
     @property
     def base(self) -> tuple[JointColumns, JointHere] | None:
-        """The floating base: a free joint that comes first here."""
-        first = self.robot.joint_names[:1]
-        return next(((a, b) for a, b in self.joints if b.kind == "free" and b.name in first), None)
+        """The floating base here, where it was recorded."""
+        address = base_address(self.robot)
+        return next(((a, b) for a, b in self.joints if b.qpos.start == address), None)
 
     def commanded(self) -> tuple[Indices, Indices]:
         """Columns of the recording that are actuators here, and which."""
@@ -77,7 +78,8 @@ def match(recording: Recording, world: World, robot: str = "") -> tuple[Match, .
     Args:
         recording: the recording.
         world: where it is replayed.
-        robot: robot of the world for a recording of one robot; empty: found by name.
+        robot: robot of the world that alone is paired, with the recorded robot of its name or the
+            one most like it; empty: all are.
 
     Raises:
         RecordingError: a recorded robot matches none here; the message gives the reason.
@@ -87,10 +89,9 @@ def match(recording: Recording, world: World, robot: str = "") -> tuple[Match, .
     empty = [actor.name for actor in recording.actors.values() if not len(actor.step)]
     if empty:
         raise RecordingError(f"{recording.path}: it has no rows of {empty[0]!r}")
-    free = dict(world.articulations)
     if robot:
-        free = {robot: world[robot]}
-    found = []
+        return (_match_one(recording, world, world[robot]),)
+    free, found = dict(world.articulations), []
     for actor in recording.actors.values():
         candidates = [free[actor.name]] if actor.name in free else list(free.values())
         tried = [match_robot(world, actor, r) for r in candidates]
@@ -104,6 +105,16 @@ def match(recording: Recording, world: World, robot: str = "") -> tuple[Match, .
         del free[best.robot.name]
         found.append(best)
     return tuple(found)
+
+
+def _match_one(recording: Recording, world: World, robot: Articulation) -> Match:
+    """A robot with the recorded one of its name, or with the one that most joints are alike of."""
+    actors = recording.actors
+    chosen = [actors[robot.name]] if robot.name in actors else list(actors.values())
+    tried = [match_robot(world, actor, robot) for actor in chosen]
+    best = max(tried, key=lambda m: (len(m.joints), -len(m.recorded.joints)))
+    _check_identity(recording, best.recorded, best)
+    return best
 
 
 def _check_identity(recording: Recording, actor: ActorRecording, best: Match) -> None:
@@ -156,6 +167,12 @@ def _pair_free(
     rest = [j for j in there if j.name not in exact]
     left = [j for j in present if j.name not in {a.name for a, _ in pairs}]
     return pairs + (list(zip(rest, left, strict=True)) if len(rest) == len(left) else [])
+
+
+def base_joint(world: World, robot: Articulation) -> JointHere | None:
+    """The joint of a robot's floating base; None: it is fixed."""
+    address = base_address(robot)
+    return next((j for j in joints_of(world, robot) if j.qpos.start == address), None)
 
 
 def joints_of(world: World, robot: Articulation) -> list[JointHere]:

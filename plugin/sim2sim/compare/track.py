@@ -12,7 +12,7 @@ from mjrig.readings.applied_effort import AppliedEffort
 from mjrig.readings.sampler import by_column
 from mjrig.sim.plant_of import plant_of
 from mjrig.sim.world import World
-from mjrig.sim2sim.compare.matching import joints_of
+from mjrig.sim2sim.compare.matching import base_joint
 
 #: A robot has fallen when the cosine of its base's tilt is below this, …
 UPRIGHT = 0.5
@@ -136,10 +136,10 @@ class BasePath:
 
 def base_of(world: World, robot: Articulation, qpos: FloatArray) -> BasePath | None:
     """The path of a robot's floating base; None for a robot that is fixed: it cannot fall."""
-    joints = joints_of(world, robot)
-    if not joints or joints[0].kind != "free":
+    base = base_joint(world, robot)
+    if base is None:
         return None
-    at = joints[0].qpos
+    at = base.qpos
     quaternion = qpos[:, at.start + 3 : at.stop]
     up = up_in_base(quaternion)
     return BasePath(qpos[:, at.start : at.start + 3], up @ up[0], quaternion)

@@ -10,7 +10,7 @@ from mjrig.arrays import FloatArray
 from mjrig.control.articulation import Articulation
 from mjrig.control.policy import PolicyComponent
 from mjrig.sim.world import World
-from mjrig.sim2sim.compare.matching import joints_of
+from mjrig.sim2sim.compare.matching import base_joint, joints_of
 from mjrig.sim2sim.compare.result import Trial
 from mjrig.sim2sim.compare.track import Track, base_of, record, saturation, yaw
 from mjrig.sim2sim.play.plant_edit import PlantEdit
@@ -126,10 +126,10 @@ def _scaled(edit: PlantEdit, kind: str, factor: float) -> str:
 def _pushes(
     world: World, robot: Articulation, random: np.random.Generator
 ) -> tuple[str, Callable[[int], object] | None]:
-    joints = joints_of(world, robot)
-    if not joints or joints[0].kind != "free":
+    base = base_joint(world, robot)
+    if base is None:
         return "no pushes: the base is fixed", None
-    every, at = round(PUSH_EVERY / world.timestep), joints[0].dof.start
+    every, at = round(PUSH_EVERY / world.timestep), base.dof.start
 
     def push(step: int) -> None:
         if step and step % every == 0:

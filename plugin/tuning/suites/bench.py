@@ -1,8 +1,8 @@
 """Benches: every policy on every task of a suite with the same seeds, resumable, on all cores."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from mjrig.tuning.sweeps.bundle import LocalScene
 from mjrig.tuning.sweeps.executors import Pool, open_pool
 from mjrig.tuning.sweeps.results import SweepRow
 from mjrig.tuning.sweeps.space import Space
-from mjrig.tuning.sweeps.sweep import check_seeds, sweep
+from mjrig.tuning.sweeps.sweep import WorkInterrupted, check_seeds, sweep
 from mjrig.tuning.sweeps.sweep_tasks import DIVERGED, OK
 
 #: The word of a suite for the actor under test.
@@ -158,11 +158,12 @@ def bench(
     found = Benched(suite, chosen, entrants)
     if all(entrant.problem for entrant in entrants):
         raise MjrigError(f"no policy can run; {entrants[0].path}: {entrants[0].problem}")
+    running = [entrant for entrant in entrants if entrant.scene is not None]
     with ExitStack() as stack:
         pool = stack.enter_context(open_pool(executor, workers, scheduler))
-        for entrant in entrants:
-            if entrant.scene is None:
-                continue
+        stack.enter_context(_counting(found, len(running) * len(levels) * len(chosen)))
+        for entrant in running:
+            assert entrant.scene is not None
             found.digests[entrant.name] = LocalScene.of(entrant.scene).digest
             found.results[entrant.name] = {}
             for level in levels:
@@ -172,6 +173,18 @@ def bench(
                 found.results[entrant.name][level.name] = TaskResult(level, rows)
                 found.kept += kept
     return found
+
+
+@contextmanager
+def _counting(found: Benched, total: int) -> Iterator[None]:
+    """Let an interruption say how many of all episodes are done."""
+    try:
+        yield
+    except WorkInterrupted as stopped:
+        before = sum(len(r.rows) for tasks in found.results.values() for r in tasks.values())
+        raise WorkInterrupted(
+            before + stopped.done, total, is_kept=stopped.is_kept, what="episode"
+        ) from None
 
 
 def _chosen(seeds: int | Sequence[int]) -> tuple[int, ...]:
@@ -246,14 +259,13 @@ def task_scene(entrant: Entrant, level: TaskLevel) -> Scene:
     assert entrant.scene is not None
     task = level.task
     scene = LocalScene.of(entrant.scene).load()
-    try:
-        for path, value in task.set.items():
-            head, _, rest = path.partition(".")
+    for path, value in task.set.items():
+        head, _, rest = path.partition(".")
+        with task.blaming("set", path, entrant.path):
             scene.set(f"{entrant.actor}.{rest}" if head == ROBOT else path, value)
-        for name, properties in task.add.items():
+    for name, properties in task.add.items():
+        with task.blaming("add", name, entrant.path):
             scene.add_actor(unique(name, scene.actor_names()), **properties)
-    except MjrigError as error:
-        raise MjrigError(f"{entrant.path}: task {level.name}: {error}") from error
     return scene
 
 

@@ -89,7 +89,13 @@ def run(options: argparse.Namespace) -> int:
     from mjrig.errors import PropertyError
     from mjrig.tuning.suites.bench import bench
     from mjrig.tuning.suites.bench_html import write_page
-    from mjrig.tuning.suites.bench_report import headline, text_report, write_csv, write_json
+    from mjrig.tuning.suites.bench_report import (
+        check_folder,
+        headline,
+        text_report,
+        write_csv,
+        write_json,
+    )
     from mjrig.tuning.suites.films import add_films
     from mjrig.tuning.suites.suite import BenchSuite
     from mjrig.tuning.suites.suspicion import add_suspicions
@@ -104,6 +110,8 @@ def run(options: argparse.Namespace) -> int:
         raise PropertyError(f"--videos must be at least 0, got {options.videos}")
     if options.videos and options.output is None:
         raise PropertyError("--videos needs -o, the folder they are written to")
+    if options.output is not None:
+        check_folder(options.output, suite.title)
     tell = lambda text: print(text, file=sys.stderr) if sys.stderr.isatty() else None  # noqa: E731
     found = bench(
         options.policies,

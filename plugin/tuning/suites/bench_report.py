@@ -10,6 +10,7 @@ from pathlib import Path
 
 import mujoco
 
+from mjrig.errors import MjrigError
 from mjrig.files.replacing import cannot_be_written
 from mjrig.files.writing import write_atomically
 from mjrig.names import how_many
@@ -202,6 +203,23 @@ def bench_data(found: Benched) -> dict[str, object]:
 def _plain(values: dict[str, float]) -> dict[str, float | None]:
     """JSON has no NaN and no infinity."""
     return {name: value if math.isfinite(value) else None for name, value in values.items()}
+
+
+def check_folder(folder: Path, title: str) -> None:
+    """Refuse a folder with the tables of another suite, which would be replaced.
+
+    Raises:
+        MjrigError: it has them; the message names the way out.
+    """
+    try:
+        before = json.loads((folder / "bench.json").read_text("utf-8"))["suite"]["title"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return  # there are none
+    if before != title:
+        raise MjrigError(
+            f"{folder}: has the tables of the suite {before!r}, which those of {title!r} would "
+            "replace; give another folder with -o, or remove this one"
+        )
 
 
 def write_json(found: Benched, path: Path) -> None:

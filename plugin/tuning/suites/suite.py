@@ -1,6 +1,7 @@
 """BenchSuite: the declaration of a suite file, the tasks that policies are compared on."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from importlib.resources import files
@@ -17,7 +18,7 @@ from mjrig.properties.mapping_kinds import Table, anything
 from mjrig.properties.nested_kinds import NestedList
 from mjrig.properties.scalar_kinds import Choice, Float, Int, Patterns, Text
 from mjrig.tuning.objectives.variation import Randomisation
-from mjrig.yaml_text.yaml_document import MAX_CHARACTERS, Document
+from mjrig.yaml_text.yaml_document import MAX_CHARACTERS, Document, format_path
 
 
 class CommandKind(StrEnum):
@@ -74,6 +75,24 @@ class BenchTask(HasProperties):
     def _refused(self, name: str, why: str) -> PropertyError:
         return PropertyError(f"{self.label}.{name}: {why}", (name,))
 
+    @contextmanager
+    def blaming(self, key: str, name: str, scene: Path) -> Iterator[None]:
+        """Let what a scene refuses of `set` or `add` be told with its place in the suite file.
+
+        Raises:
+            MjrigError: with the place; of a suite made in Python with the task.
+        """
+        try:
+            yield
+        except (MjrigError, TypeError) as error:
+            said = f"{name}: {error} (in {scene})"
+            suite = self._parent
+            if not isinstance(suite, BenchSuite) or suite._document is None:
+                raise MjrigError(f"task {self.name}: {key}: {said}") from error
+            index = next(i for i, task in enumerate(suite.tasks) if task is self)
+            place = suite._document.error(("tasks", index, key), said, at=(name,), about_key=True)
+            raise MjrigError(str(place)) from error
+
     def ladder(self) -> "Iterator[TaskLevel]":
         """The task once, or once per level."""
         if not self.vary:
@@ -105,6 +124,9 @@ class BenchSuite(Component):
     title = Text("", doc="Heading of reports; empty: the name of the file.")
     seeds = Int(20, min=1, max=100_000, doc="Number of seeds per task.")
     tasks = NestedList(BenchTask, polymorphic=False, doc="The tasks.")
+
+    #: The file that it was read from.
+    _document: Document | None = None
 
     @property
     def label(self) -> str:
@@ -143,8 +165,10 @@ class BenchSuite(Component):
             made._begin({"title": path.stem, **document.data})
             made._check()
         except PropertyError as error:
-            said = document.error(error.keys, str(error), at=error.at, about_key=error.about_key)
+            text = str(error).removeprefix(f"{made.label}.{format_path(error.keys)}: ")
+            said = document.error(error.keys, text, at=error.at, about_key=error.about_key)
             raise MjrigError(str(said)) from error
+        made.__dict__["_document"] = document
         return made
 
     def _check(self) -> None:

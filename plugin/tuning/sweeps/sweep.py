@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from mjrig.errors import PropertyError
+from mjrig.names import how_many
 from mjrig.scene_edit.scene import Scene
 from mjrig.terminal.progress import Progress, Waiting
 from mjrig.tuning.objectives.objective import Objective
@@ -124,9 +125,22 @@ def sweep(
         tasks = {task.id: task for task in made}
         results = open_results(stack, output, space.names, crew, mix)
         waiting = [task for name, task in tasks.items() if name not in results]
-        _work_off(crew, results, waiting, report)
+        try:
+            _work_off(crew, results, waiting, report)
+        except KeyboardInterrupt:
+            done = sum(name in results for name in tasks)
+            raise WorkInterrupted(done, len(tasks), is_kept=output is not None) from None
         found = results.only(tasks)
     return Swept(found, found.ranking(goal), goal, plan, len(tasks) - len(waiting))
+
+
+class WorkInterrupted(KeyboardInterrupt):
+    """The user ended a sweep or a bench: how many runs are done, and what becomes of them."""
+
+    def __init__(self, done: int, total: int, *, is_kept: bool, what: str = "run") -> None:
+        self.done, self.total, self.is_kept = done, total, is_kept
+        kept = "kept" if is_kept else "lost, since no folder was given for them"
+        super().__init__(*([f"{done} of {how_many(total, what)} done and {kept}"] if done else []))
 
 
 def _executor_of(

@@ -110,6 +110,22 @@ def test_lock_step_gives_the_bits_of_the_same_loop_in_python(pack: Any) -> None:
     assert np.array_equal(same.data.qpos, world.data.qpos)
 
 
+@pytest.mark.parametrize("given", [
+    {".*_hip": 77.0, "default": 31.0}, {"default": 12}, {"FL_.*": 5.0, "RR_calf": 6, "default": 0},
+])  # fmt: skip
+def test_gains_by_pattern_mean_what_they_mean_in_a_scene(
+    serving: Serving, given: dict[str, float]
+) -> None:
+    controller: Any = serving.world["quadruped"].controllers[0]
+    own = type(controller)(kp=given)
+    own.spread_over(controller.bindings.slots("quadruped"))
+    assert ask(serving, "set", kp=given)["ok"]
+    assert controller.kp.tolist() == own.kp.tolist()
+    told = ask(serving, "set", kp={"default": "soft"})
+    assert not told["ok"] and "kp: default must be a number, got 'soft'" in str(told)
+    assert ask(serving, "release")["ok"]
+
+
 def test_gains_from_outside_act_are_shown_and_are_never_saved(serving: Serving) -> None:
     controller: Any = serving.world["quadruped"].controllers[0]
     before, written = controller.kp, controller.to_data()

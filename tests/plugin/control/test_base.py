@@ -1,7 +1,12 @@
 """The base of a robot is the free body its actuators move."""
 
+import numpy as np
+import pytest
+
 from mjrig.components import PDController
 from mjrig.control.base import base_address
+from mjrig.sim2sim.compare.matching import base_joint
+from mjrig.sim2sim.compare.track import base_of
 from tests.worlds import make_world
 
 CUBE = '<body name="cube" pos="0 0 1"><freejoint/><geom type="box" size=".02 .02 .02"/></body>'
@@ -41,3 +46,19 @@ def test_a_tendon_moves_a_base_too() -> None:
 
 def test_without_actuators_it_is_the_first_body() -> None:
     assert address(model(HAND.format(root="<freejoint/>"), actuator="")) == 0
+
+
+@pytest.mark.parametrize("is_free", [True, False])
+@pytest.mark.parametrize("cubes", [(1, 0), (0, 1), (2, 1), (0, 0)])
+def test_a_replay_looks_at_the_same_base(is_free: bool, cubes: tuple[int, int]) -> None:
+    """The fall of a cube that stands before or behind a robot in the file is no fall of it."""
+    robot = HAND.format(root="<freejoint/>" if is_free else "")
+    numbered = [CUBE.replace("cube", f"cube{i}") for i in range(sum(cubes))]
+    world = make_world(model(*numbered[: cubes[0]], robot, *numbered[cubes[0] :]), [PDController()])
+    rows = np.tile(world.data.qpos, (3, 1))
+    joint, path = base_joint(world, world["robot"]), base_of(world, world["robot"], rows)
+    if not is_free:
+        assert joint is None and path is None
+        return
+    assert joint is not None and joint.qpos.start == 7 * cubes[0]
+    assert path is not None and path.position[0].tolist() == [0.0, 0.0, 0.5]

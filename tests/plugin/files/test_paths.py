@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mjrig.errors import PropertyError
-from mjrig.files.paths import find_file
+from mjrig.files.paths import find_file, read_limited
 from mjrig.files.writing import write_atomically
 
 
@@ -86,3 +86,18 @@ def test_a_missing_file_names_the_nearest(tmp_path: Path, name: str, expected: s
     with pytest.raises(PropertyError) as caught:
         find_file(Path(name), tmp_path)
     assert str(caught.value) == expected.format(tmp_path)
+
+
+@pytest.mark.parametrize("limit", [0, 1, 5, 6, 7, 100_000])
+def test_files_are_read_up_to_a_limit_whatever_size_they_say(limit: int, tmp_path: Path) -> None:
+    """Files in /proc say that they are empty."""
+    places = [tmp_path / f"f{size}" for size in (0, 1, 6, 7)]
+    for place in places:
+        place.write_bytes(b"x" * int(place.name[1:]))
+    for place in (*places, *filter(Path.exists, [Path("/proc/self/limits")])):
+        whole = place.read_bytes()
+        if len(whole) <= limit:
+            assert read_limited(place, limit) == whole
+        else:
+            with pytest.raises(OSError, match="at most"):
+                read_limited(place, limit)

@@ -206,3 +206,20 @@ def test_bad_arguments_are_told_in_one_sentence(tmp_path: Path) -> None:
         env.step(np.zeros(2))
     with pytest.raises(ValueError, match="must be finite"):
         env.step(np.array([np.nan]))
+
+
+@pytest.mark.parametrize("timestep", [0.001, 0.002, 0.003])
+def test_a_rate_is_kept_or_refused_with_those_that_can_be(timestep: float, tmp_path: Path) -> None:
+    scene = scene_of(tmp_path, hinge())
+    scene.assign({"sim": {"timestep": timestep}})
+    for rate in (30.0, 50.0, 60.0, 62.5, 100.0, 1000.0, 1e6):
+        steps = 1.0 / (rate * timestep)
+        if abs(steps - round(steps)) < 1e-9 and steps > 0.5:
+            assert SceneEnv(scene, rate=rate).dt == pytest.approx(1.0 / rate)
+            continue
+        with pytest.raises(PropertyError, match="which is no whole number; use ") as told:
+            SceneEnv(scene, rate=rate)
+        for offered in str(told.value).rpartition("use ")[2].split(" or "):
+            assert SceneEnv(scene, rate=float(offered)).dt * float(offered) == pytest.approx(
+                1.0, rel=1e-5
+            )

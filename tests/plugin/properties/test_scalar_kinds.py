@@ -151,9 +151,17 @@ def test_a_choice_is_read_as_a_member_and_saved_as_text() -> None:
         assert (read, saved, type(saved)) == (Frame.BASE, "base", str)
 
 
-@pytest.mark.parametrize("value", ["moon", "World", 1, None, ["base"]])
+@pytest.mark.parametrize("value", ["moon", 1, None, ["base"]])
 def test_a_choice_names_what_there_is(value: object) -> None:
     assert refusal("frame", value) == f"must be one of world, base; got {value!r}"
+
+
+@pytest.mark.parametrize(
+    ("value", "meant"), [("World", "world"), ("wrold", "world"), ("bse", "base")]
+)
+def test_a_mistyped_choice_names_the_one_that_is_meant(value: str, meant: str) -> None:
+    said = f"must be one of world, base; got {value!r}; did you mean {meant!r}?"
+    assert refusal("frame", value) == said
 
 
 def test_a_path_is_kept_as_written() -> None:

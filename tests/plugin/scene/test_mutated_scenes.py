@@ -5,6 +5,7 @@ import random
 import re
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ import mjrig
 from mjrig.actuators.actuator import Actuator
 from mjrig.check.check import findings, report
 from mjrig.components import Clamp, Delay, Law
-from mjrig.errors import MjrigError, SceneError
+from mjrig.errors import ExecutionError, MjrigError, SceneError
 from mjrig.properties import registry
 from mjrig.properties.component import ActorComponent
 from mjrig.properties.has_properties import HasProperties
@@ -125,6 +126,13 @@ def bases() -> list[str]:
         SMALL,
         *(t.replace("../../assets/", "package:mjrig.assets/") for t in texts),
     ]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def loaded_kernel() -> None:
+    """A compiled world, so that its kernel is loaded: the first of a process takes its time."""
+    with suppress(ExecutionError):
+        mjrig.World(SCENES / "pendulum.yaml", "compiled").step()
 
 
 @pytest.fixture

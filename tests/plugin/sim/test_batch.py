@@ -105,6 +105,56 @@ def test_a_gain_that_does_not_fit_changes_nothing(values: dict[str, Any], messag
     assert all(np.array_equal(before[n], v) for n, v in controller.gains.items())
 
 
+@pytest.mark.parametrize("worlds", [None, 1, [0, 2], slice(1, None), [True, False, True]])
+def test_gains_by_pattern_are_those_of_a_loop_over_worlds(worlds: Any) -> None:
+    """Patterns with and without `default`, a number for all worlds or one for each."""
+    batch = mjrig.Batch(scene("quadruped"), WORLDS)
+    controller = batch["quadruped"].controllers[0]
+    chosen = np.atleast_1d(np.arange(WORLDS)[slice(None) if worlds is None else worlds]).tolist()
+    each = [10.0 + k for k in range(len(chosen))]
+    expected = {name: values.copy() for name, values in controller.gains.items()}
+    for k, world in enumerate(chosen):
+        for column, binding in enumerate(controller.bindings):
+            calf, hip = binding.actuator.endswith("calf"), binding.actuator.endswith("hip")
+            expected["kp"][world, column] = each[k] if calf else 7.0
+            if hip:
+                expected["kv"][world, column] = 2.5
+    controller.set_gains(kp={".*_calf": each, "default": 7.0}, kv={".*_hip": 2.5}, worlds=worlds)
+    for name, values in expected.items():
+        assert np.array_equal(controller.gains[name], values), name
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"kp": {"hpi": 1.0}}, "'hpi' matches no actuator"),
+        ({"kp": {".*": 1.0, "FL_hip": 2.0}}, "is matched by"),
+        ({"kp": {".*": "soft"}}, "kp: must be numbers, or numbers by pattern, got"),
+        ({"kp": {".*": [1.0, 2.0]}}, "kp: must have one number, or 3, one per world, got 2"),
+        ({"kp": "soft"}, "kp: must be numbers, or numbers by pattern, got 'soft'"),
+        ({"kp": 1.0, "worlds": [3]}, "worlds: must be numbers from 0 to 2"),
+        ({"kp": 1.0, "worlds": "all"}, "worlds: must be numbers from 0 to 2"),
+    ],
+)
+def test_gains_that_do_not_fit_are_told(values: dict[str, Any], message: str) -> None:
+    controller = mjrig.Batch(scene("quadruped"), WORLDS)["quadruped"].controllers[0]
+    with pytest.raises(mjrig.MjrigError, match=message.replace("*", ".")):
+        controller.set_gains(**values)
+
+
+def test_targets_of_worlds_that_are_not_there_are_refused() -> None:
+    robot = mjrig.Batch(scene("quadruped"), WORLDS)["quadruped"]
+    with pytest.raises(mjrig.PropertyError, match="worlds: must be numbers from 0 to 2"):
+        robot.set_targets({".*": 0.1}, worlds=[5])
+
+
+@pytest.mark.parametrize("count", [0, -1, 2.0, "4", True, None])
+def test_a_count_that_is_no_whole_number_is_refused(count: Any) -> None:
+    for kind in (mjrig.Batch, mjrig.PolicyBatch):
+        with pytest.raises(mjrig.PropertyError, match="count: must be a whole number of worlds"):
+            kind(scene("quadruped"), count)
+
+
 def test_a_setpoint_that_is_not_finite_is_named_before_anything_moves() -> None:
     batch = mjrig.Batch(scene("quadruped"), WORLDS)
     batch["quadruped"].position[1, 4] = np.nan
@@ -171,7 +221,9 @@ def test_names_are_helped_with() -> None:
         batch["pendlum"]
     with pytest.raises(mjrig.PropertyError, match="MjData has no field 'qposs'; did you mean"):
         batch.data("qposs")
-    with pytest.raises(ValueError, match="a batch has at least one world, got 0"):
+    with pytest.raises(
+        ValueError, match="count: must be a whole number of worlds from 1 on, got 0"
+    ):
         mjrig.Batch(scene("pendulum"), 0)
 
 

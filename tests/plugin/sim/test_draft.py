@@ -12,7 +12,7 @@ import mjrig
 from mjrig.check.check import findings, report
 from mjrig.model.binding import describe_actuators
 from mjrig.model.build import Layout, lay_out
-from mjrig.model.draft_bindings import draft_actuators
+from mjrig.model.draft_bindings import Drafted, draft_actuators
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim import assembly
 from mjrig.sim.world import World
@@ -203,7 +203,8 @@ def test_the_motors_of_a_draft_are_those_of_the_model(tmp_path: Path) -> None:
     (tmp_path / "s.yaml").write_text("mjrig: 1\nactors:\n- {name: one, model: m.xml}\n")
     layout = lay_out(Scene.load(tmp_path / "s.yaml"))
     assert isinstance(layout, Layout)
-    drafted = draft_actuators(layout.spec, {"one": {}})["one"]
+    own = Drafted(layout.parts["one"].actuators.now, {})
+    drafted = draft_actuators(layout.spec, {"one": own})["one"]
     compiled = describe_actuators(layout.spec.compile(), None, "one/")
     assert [b.actuator for b in drafted] == [b.actuator for b in compiled]
     same = ("joint", "ctrl_count", "kind", "transmission", "target", "gear", "gain", "inputs")

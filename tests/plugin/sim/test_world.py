@@ -1,6 +1,7 @@
 """Time, resets, snapshots and executions of a world."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import pytest
 import mjrig
 from mjrig import Source
 from mjrig.components import PassthroughController, PDController
+from tests.places import SCENES
 from tests.worlds import (
     GRIPPER,
     MOTORS,
@@ -73,7 +75,7 @@ def test_a_world_goes_on_from_the_time_of_another() -> None:
 
 
 def test_stepping_backward_is_refused() -> None:
-    with refused(ValueError, "cannot step -1 times"):
+    with refused(ValueError, "step: must be a whole number of steps from 0 on, got -1"):
         make_world(arm()).step(-1)
 
 
@@ -475,3 +477,21 @@ def test_the_original_error_is_the_cause(tmp_path: Path) -> None:
     with pytest.raises(mjrig.SceneError) as info:
         mjrig.World(scene)
     assert isinstance(info.value.__cause__, mjrig.BindingError)
+
+
+@pytest.mark.parametrize("execution", ["python", "native", "compiled"])
+@pytest.mark.parametrize("n", [1.5, -2, "3", None, 2.0])
+def test_steps_that_are_no_whole_number_are_refused(execution: str, n: Any) -> None:
+    world = mjrig.World(SCENES / "pendulum.yaml", execution)
+    with refused(
+        mjrig.PropertyError, f"step: must be a whole number of steps from 0 on, got {n!r}"
+    ):
+        world.step(n)
+    assert world.steps == 0 and world.time == 0.0
+
+
+@pytest.mark.parametrize("given", [[[0, 0.3, 0, 0]], 1.0, "walk", {"position": 1}])
+def test_what_is_followed_is_a_function(given: Any) -> None:
+    robot = next(iter(mjrig.World(SCENES / "pendulum.yaml").articulations.values()))
+    with pytest.raises(mjrig.PropertyError, match="follow takes a function of time"):
+        robot.follow(given)

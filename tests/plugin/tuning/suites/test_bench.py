@@ -3,6 +3,7 @@
 import csv
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +14,7 @@ from mjrig.tuning.suites.bench_html import bench_page
 from mjrig.tuning.suites.bench_report import bench_data, text_report
 from mjrig.tuning.suites.standings import leaderboard, margins, mean_of, pairings
 from mjrig.tuning.suites.suspicion import suspicions
+from mjrig.tuning.suites.trial import PolicyTrial
 from tests.plugin.tuning.scenes import BUNDLED
 
 WALK = BUNDLED / "quadruped_walk.yaml"
@@ -118,7 +120,7 @@ def test_a_policy_that_cannot_run_has_its_reason(suite: Path, tmp_path: Path) ->
 def test_a_path_that_leads_nowhere_is_told(tmp_path: Path) -> None:
     path = tmp_path / "s.yaml"
     path.write_text("tasks: [{name: a, set: {robot.PDController.kq: 3}}]")
-    with pytest.raises(MjrigError, match=r"task a: .*kq.*"):
+    with pytest.raises(MjrigError, match=r"s.yaml:1:25: tasks\[0\].set: .*kq"):
         bench([WALK], path, executor="inline")
 
 
@@ -203,3 +205,68 @@ def test_wrong_words_are_refused(
     monkeypatch.chdir(tmp_path)
     assert main(["bench", str(WALK), "--suite", str(suite), *words]) == 1
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("task", "place", "said"),
+    [
+        ("  set: {robot.PDController.kvv: 3}", "5:9", "tasks[0].set: robot.PDController.kvv: "),
+        ("  set:\n    sim.timestep: -1", "6:5", "tasks[0].set: sim.timestep: "),
+        ("  set: {robbot.PDController.kv: 3}", "5:9", "tasks[0].set: robbot.PDController.kv: "),
+        ("  add: {box: {prp: 3}}", "5:9", "tasks[0].add: box: "),
+        ("  add:\n    box:\n      prop: {type: BoxPorp}", "6:5", "tasks[0].add: box: "),
+    ],
+)
+def test_what_a_scene_refuses_of_a_task_is_told_with_its_line(
+    task: str, place: str, said: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "my.yaml"
+    path.write_text(f"tasks:\n- name: a\n  duration: 1\n  settle: 0.2\n{task}\n")
+    with pytest.raises(MjrigError) as told:
+        bench([WALK], path, seeds=1, executor="inline")
+    assert str(told.value).startswith(f"{path}:{place}: {said}")
+    assert str(told.value).endswith(f"(in {WALK})")
+
+
+def test_the_tables_of_another_suite_are_not_replaced(
+    suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, other = tmp_path / "out", tmp_path / "other.yaml"
+    other.write_text(SUITE.replace("stand, command", "stay, command"))
+    line = ["--task", "weak_1", "--seeds", "1", "--executor", "inline", "-o", str(out)]
+    assert main(["bench", str(WALK), "--suite", str(suite), *line]) == 0
+    before = {p: p.read_bytes() for p in out.iterdir() if p.is_file()}
+    capsys.readouterr()
+    assert main(["bench", str(WALK), "--suite", str(other), *line]) == 1
+    told = capsys.readouterr().err
+    assert "has the tables of the suite 'suite', which those of 'other' would replace" in told
+    assert "give another folder with -o" in told
+    assert {p: p.read_bytes() for p in out.iterdir() if p.is_file()} == before
+    assert main(["bench", str(WALK), "--suite", str(suite), *line]) == 0
+
+
+@pytest.mark.parametrize("stop", [2, 4, 5])
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_an_interrupted_bench_says_how_many_episodes_are_done(
+    stop: int,
+    is_kept: bool,
+    suite: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    out, calls, run = tmp_path / "out", [0], PolicyTrial.run
+
+    def counted(self: PolicyTrial, *given: Any, **more: Any) -> Any:
+        calls[0] += 1
+        if calls[0] == stop:
+            raise KeyboardInterrupt
+        return run(self, *given, **more)
+
+    monkeypatch.setattr(PolicyTrial, "run", counted)
+    line = ["bench", str(WALK), "--suite", str(suite), "--executor", "inline"]
+    assert main([*line, *(["-o", str(out)] if is_kept else [])]) == 130
+    told = capsys.readouterr().err
+    assert f"interrupted; {stop - 1} of 6 episodes done and {'kept' if is_kept else 'lost'}" in told
+    rows = [r for f in out.rglob("episodes/**/results.csv") for r in f.read_text().splitlines()[1:]]
+    assert len(rows) == (stop - 1 if is_kept else 0)

@@ -35,6 +35,9 @@ def test_bundled_suites_can_be_read_and_written(name: str) -> None:
         ("tasks: [{name: a, vary: kick}]", "levels: must be given with vary"),
         ("tasks: [{name: a, randomise: kik=1}]", "kik.*cannot be randomised.*kick"),
         ("tasks: [{name: a, comand: grid}]", "comand.*command"),
+        ("tasks: [{name: a, command: gird}]", "1:28: tasks.0..command: must be one of .*'grid'"),
+        ("tasks: [{name: a, duration: -1}]", "1:29: tasks.0..duration: must be > 0 s"),
+        ("seeds: 0", "1:8: seeds: must be"),
         ("[]", "must be a mapping"),
     ],
 )

@@ -61,6 +61,7 @@ ROOMS = {
         "mjrig.tuning.responses",
         "mjrig.tuning.assignment",
         "mjrig.tuning.simulated",
+        "mjrig.tuning.least_squares",
         "mjrig.tuning.fitting",
         "mjrig.tuning.excitation",
         "mjrig.tuning.objectives",

@@ -77,9 +77,9 @@ def effect_of_commands(motion: LawData) -> Effect | None:
     rows = np.flatnonzero(inside)[:ENOUGH]
     if len(rows) < LEAST:
         return None
-    windows = _windows(motion.time[rows])
+    windows = windows_of(motion.time[rows])
     grid = np.arange(EARLIEST, LATEST, COARSE)
-    found, thinned = _Costs(motion, rows, windows, 1), 1
+    found, thinned = LawCosts(motion, rows[windows], 1), 1
     tried, coarse = grid, found.over(grid)
     centre = float(grid[int(np.argmin(np.log(coarse).sum(axis=(1, 2))))])
     near = np.arange(centre - NEAR, centre + NEAR, COARSE)
@@ -87,7 +87,7 @@ def effect_of_commands(motion: LawData) -> Effect | None:
     least -= len(windows) * motion.command.shape[1] * np.log(CLEARLY)
     is_explained = float(np.median(coarse.min(axis=0))) < WELL
     for count in () if is_explained else THINNED:
-        other = _Costs(motion, rows, windows, count)
+        other = LawCosts(motion, rows[windows], count)
         left = other.over(near)
         sums = np.log(left).sum(axis=(1, 2))
         if sums.min() < least:
@@ -120,7 +120,7 @@ def _apart(
     return float(off.max()) if (off > FAR).mean() > 0.25 else 0.0
 
 
-def _windows(time: FloatArray) -> Rows:
+def windows_of(time: FloatArray) -> Rows:
     """(windows, samples) rows of about a second each."""
     number = ((time - time[0]) / WINDOW).astype(np.intp)
     parts = [np.flatnonzero(number == k) for k in np.unique(number)]
@@ -129,20 +129,23 @@ def _windows(time: FloatArray) -> Rows:
     return np.array([part[:size] for part in parts], dtype=np.intp)
 
 
-class _Costs:
-    """What laws of the commands leave of the efforts, by delay."""
+class LawCosts:
+    """What laws of the commands leave of the efforts, by delay.
+
+    Args:
+        used: (windows, samples) rows of the states.
+        thinned: the recorder kept every so many-th command.
+    """
 
     def __init__(
         self,
         motion: LawData,
-        rows: Rows,
-        windows: Rows,
+        used: Rows,
         thinned: int,
     ) -> None:
         at = motion.command_time
         self._at, self._command = thickened(at, motion.command, thinned)
         _, self._speed = thickened(at, motion.command_velocity, thinned)
-        used = rows[windows]
         self._time = motion.time[used]
         self._states = (motion.position[used], motion.velocity[used], motion.effort[used])
 

@@ -6,7 +6,7 @@ lower envelope of the recorder's stamps.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -217,3 +217,16 @@ def _cleaned(name: str, time: FloatArray, clock: Clock, *, sort: bool) -> Timed:
         holes=len(holes),
         gaps=gaps,
     )
+
+
+def within(when: Timed, span: tuple[float, float]) -> Timed:
+    """The samples of some seconds."""
+    inside = np.flatnonzero((when.time >= span[0]) & (when.time <= span[1]))
+    if not len(inside):
+        raise RecordingError(
+            f"{when.name}: has no messages from {span[0]:g} to {span[1]:g} s; it lasts from "
+            f"{when.time[0]:.4g} to {when.time[-1]:.4g} s"
+        )
+    first = int(inside[0])
+    gaps = tuple(g - first for g in when.gaps if first < g <= inside[-1])
+    return replace(when, rows=when.rows[inside], time=when.time[inside], gaps=gaps)

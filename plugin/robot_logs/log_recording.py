@@ -17,12 +17,12 @@ from mjrig.recording.recording import (
     Recording,
 )
 from mjrig.robot_logs.alignment import ENOUGH, Effect, LawData, effect_of_commands, thickened
-from mjrig.robot_logs.clocks import Timed, origins, timed
+from mjrig.robot_logs.clocks import Timed, origins, timed, within
 from mjrig.robot_logs.commanded import StepTimes, commanded
 from mjrig.robot_logs.containers.container import LogFile
 from mjrig.robot_logs.loading import load
 from mjrig.robot_logs.mapping.log_map import LogMap
-from mjrig.robot_logs.quantities import JointTable, Quantities
+from mjrig.robot_logs.quantities import VELOCITY, JointTable, Quantities
 from mjrig.robot_logs.resampling import (
     Steps,
     at_steps,
@@ -31,6 +31,7 @@ from mjrig.robot_logs.resampling import (
     sampled_steps,
     turned_at,
 )
+from mjrig.robot_logs.velocity_setpoints import rates_within, said_of, unrecorded
 
 #: The format of recordings that are made of logs.
 FORMAT = "robot log"
@@ -76,7 +77,7 @@ class _Making:
         }
         self._data = data
         if options.span is not None:
-            self._timed = {n: _within(t, options.span) for n, t in self._timed.items()}
+            self._timed = {n: within(t, options.span) for n, t in self._timed.items()}
         self._offset = 0.0
         self._quantities = Quantities(mapping, data, self._timed, self._notes)
 
@@ -152,7 +153,19 @@ class _Making:
             command.values[sent, where[3]],
             speeds[sent, where[3]],
         )
+        if not self._quantities.has(VELOCITY):
+            motion = self._with_rates(motion)
         return effect_of_commands(motion)
+
+    def _with_rates(self, motion: LawData) -> LawData:
+        """Commands with the velocities that acted and were not recorded, by the efforts."""
+        spans = unrecorded(motion)
+        if not spans:
+            return motion
+        self._notes.append(said_of(spans, float(motion.time[0])))
+        self._quantities.take_rates(spans)
+        speeds = rates_within(motion.command_time, motion.command, spans)
+        return replace(motion, command_velocity=speeds)
 
     def _given_offset(self) -> float | None:
         return self._map.offset if self._options.offset is None else self._options.offset
@@ -375,16 +388,3 @@ class _Making:
 
 def _nth(count: int) -> str:
     return {2: "second", 3: "third"}.get(count, f"{count}th")
-
-
-def _within(when: Timed, span: tuple[float, float]) -> Timed:
-    """The samples of some seconds."""
-    inside = np.flatnonzero((when.time >= span[0]) & (when.time <= span[1]))
-    if not len(inside):
-        raise RecordingError(
-            f"{when.name}: has no messages from {span[0]:g} to {span[1]:g} s; it lasts from "
-            f"{when.time[0]:.4g} to {when.time[-1]:.4g} s"
-        )
-    first = int(inside[0])
-    gaps = tuple(g - first for g in when.gaps if first < g <= inside[-1])
-    return replace(when, rows=when.rows[inside], time=when.time[inside], gaps=gaps)

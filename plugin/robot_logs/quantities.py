@@ -17,9 +17,11 @@ from mjrig.robot_logs.mapping.guessing import NO_POSITION
 from mjrig.robot_logs.mapping.log_map import LogMap, LogSource
 from mjrig.robot_logs.resampling import MOST_LAG, at_steps, derived, lag_of
 from mjrig.robot_logs.trajectories import unrolled
+from mjrig.robot_logs.velocity_setpoints import Spans, rates_within
 
 #: A vendor's word for "no velocity".
 NO_VELOCITY = 1e4
+VELOCITY = "command_velocity"
 #: Quantities that are asked for once.
 STATES = ("position", "velocity", "effort")
 #: Samples that show how late velocities are.
@@ -49,6 +51,7 @@ class Quantities:
         notes: list[str],
     ) -> None:
         self._map, self._data, self._timed, self._notes = mapping, data, times, notes
+        self._unrecorded: Spans = ()
         self._uses = Counter(
             (source.topic, source.field.replace("{}", label))
             for sources in mapping.sources.values()
@@ -177,8 +180,14 @@ class Quantities:
             found.append(JointTable(table.time, columns, table.joints, table.timed))
         return found
 
+    def take_rates(self, spans: Spans) -> None:
+        """Velocity setpoints are the rates of positions in some spans of time."""
+        self._unrecorded = spans
+
     def command_column(self, quantity: str, command: JointTable) -> FloatArray:
         """Another quantity of the same commands; 0 where there is none."""
+        if quantity == VELOCITY and self._unrecorded:
+            return rates_within(command.time, command.values, self._unrecorded)
         if not self.has(quantity):
             return np.broadcast_to(np.zeros(1), command.values.shape)
         found = large_empty(command.values.shape)
@@ -189,7 +198,7 @@ class Quantities:
             for k, name in enumerate(table.joints):
                 if name in command.joints:
                     values = np.nan_to_num(table.values[np.maximum(held, 0), k])
-                    if quantity == "command_velocity":
+                    if quantity == VELOCITY:
                         values = np.where(np.abs(values) < NO_VELOCITY, values, 0.0)
                     found[:, command.joints.index(name)] = values
         return found

@@ -20,9 +20,9 @@ from mjrig.recording.recorder import Recorder
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim.batch import strip
 from mjrig.sim.world import World
-from mjrig.tuning.fitting.fit_problem import Problem
-from mjrig.tuning.fitting.solver import System
 from mjrig.tuning.fitting.unknowns import unknowns_of
+from mjrig.tuning.least_squares.fit_problem import Problem
+from mjrig.tuning.least_squares.solver import System
 from mjrig.tuning.simulated.fit_data import RecordedTrack
 from mjrig.tuning.simulated.plant import DELAY, OF_BODIES, Drives, check_parameters, drives_of
 from mjrig.tuning.simulated.stages import MotionOptions, simulator_of, stages_of

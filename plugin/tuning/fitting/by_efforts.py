@@ -20,7 +20,6 @@ from mjrig.tuning.fitting.fit_law import (
     explain,
     limit_error,
 )
-from mjrig.tuning.fitting.fit_problem import Unknown
 from mjrig.tuning.fitting.identifiability import (
     EFFORTS,
     VAGUE,
@@ -34,8 +33,9 @@ from mjrig.tuning.fitting.identifiability import (
     too_little,
     unreached,
 )
-from mjrig.tuning.fitting.statistics import QUANTILE
 from mjrig.tuning.fitting.unknowns import Bounds, Wanted, delay_bounds, unknowns_of
+from mjrig.tuning.least_squares.points import Unknown
+from mjrig.tuning.least_squares.statistics import QUANTILE
 from mjrig.tuning.simulated.fit_data import RecordedTrack
 from mjrig.tuning.simulated.plant import DELAY, Drives
 

@@ -29,33 +29,33 @@ from mjrig.tuning.fitting.findings import (
     resting_on,
     with_shift,
 )
-from mjrig.tuning.fitting.fit_problem import Point, Problem, Unknown
-from mjrig.tuning.fitting.fit_run import FitOutcome, FitRun, Report
 from mjrig.tuning.fitting.identifiability import (
     Dropped,
     Estimate,
     Findings,
-    damping_like_kv,
     delay_estimate,
-    drops,
     estimate,
     left_alone,
     not_found,
     with_other_lags,
     without_interval,
 )
-from mjrig.tuning.fitting.inverse import inverse_starts
 from mjrig.tuning.fitting.lack_of_fit import (
     misfit,
     unexplained,
     why_rejected,
     why_unexplained,
 )
-from mjrig.tuning.fitting.search import asked_efforts
-from mjrig.tuning.fitting.solver import Solution, System, cost_of, solve
-from mjrig.tuning.fitting.statistics import Spread, first_weights, fitted_weights, spread
+from mjrig.tuning.fitting.pruning import Pruned, Pruning
 from mjrig.tuning.fitting.timestep import Finer
 from mjrig.tuning.fitting.unknowns import Bounds, Wanted, delay_bounds, unknowns_of
+from mjrig.tuning.least_squares.fit_problem import Problem
+from mjrig.tuning.least_squares.fit_run import FitOutcome, FitRun, Report
+from mjrig.tuning.least_squares.inverse import inverse_starts
+from mjrig.tuning.least_squares.points import Point
+from mjrig.tuning.least_squares.search import asked_efforts
+from mjrig.tuning.least_squares.solver import Solution, cost_of, solve
+from mjrig.tuning.least_squares.statistics import Spread, first_weights, fitted_weights, spread
 from mjrig.tuning.simulated.finer import FinerSimulator
 from mjrig.tuning.simulated.fit_data import RecordedTrack
 from mjrig.tuning.simulated.fit_jobs import Simulator, Stage
@@ -75,8 +75,6 @@ BAD = 1.5
 BETTER = 0.999
 #: Steps that initial states of what was held out may take.
 STARTS = 8
-#: Unknowns that would cost this many times the noise are not left out: three standard errors.
-MISSED = 9.0
 #: Pairs of correlated estimates that are noted.
 MOST_PAIRS = 6
 
@@ -153,57 +151,8 @@ class _Task:
         if self.is_real:
             unknowns += fractions_of(problem, self.wanted) + creeps_of(problem, self.wanted)
         problem = problem.with_unknowns(unknowns)
-        problem, outcome, gone = self._without_twins(problem, start)
-        problem, outcome, more, vague = self._pruned(problem, outcome)
-        return self._result(problem, start, outcome, [*gone, *more], vague)
-
-    def _pruned(
-        self, problem: Problem, outcome: FitOutcome
-    ) -> tuple[Problem, FitOutcome, list[Dropped], list[Dropped]]:
-        """Without the unknowns that cannot be identified; and those that stay nevertheless.
-
-        An unknown that has a wide interval, but without which the recording is reproduced worse
-        than noise allows, stays: the others would make up for it.
-        """
-        gone: list[Dropped] = []
-        vague: list[Dropped] = []
-        while True:
-            errors = spread(problem, outcome.solution)
-            kept = {d.unknown for d in vague}
-            new = [d for d in drops(problem, outcome.solution, errors) if d.unknown not in kept]
-            if not new:
-                return problem, outcome, gone, vague
-            fewer, other = self._without(problem, outcome, new)
-            missed = [d for d in new if _is_missed(problem, errors, outcome, other, d, new)]
-            vague += missed
-            if not missed:
-                gone += new
-                problem, outcome = fewer, other
-
-    def _without_twins(
-        self, whole: Problem, start: Point
-    ) -> tuple[Problem, FitOutcome, list[Dropped]]:
-        """Solve without damping that acts as kv does at the start; then see whether it still does.
-
-        Along both of them the search would go anywhere, and take long for it.
-        """
-        held: list[Unknown] = []
-        if {"kv", "damping"} <= self.wanted.keys():
-            linear = whole.joint_by_joint().linearise(start)
-            held = damping_like_kv(whole, System.of(whole, linear, first_weights(whole)))
-        problem = whole.with_unknowns([u for u in whole.unknowns if u not in held])
-        outcome = self._best(problem, start)
-        if not held:
-            return problem, outcome, []
-        found = outcome.solution
-        system = System.of(whole, whole.linearise(found.point), found.system.weights)
-        full = replace(found, system=system)
-        gone = [d for d in drops(whole, full, spread(whole, full)) if d.unknown in held]
-        left = {d.unknown for d in gone}
-        if len(left) == len(held):
-            return problem, outcome, gone
-        more = whole.with_unknowns([u for u in whole.unknowns if u not in left])
-        return more, self._from(more, outcome, found.point), gone
+        pruned = Pruning(self._best, self._from).go(problem, start)
+        return self._result(start, pruned)
 
     def _from(self, problem: Problem, outcome: FitOutcome, point: Point) -> FitOutcome:
         """Another problem solved from the end of one."""
@@ -283,30 +232,16 @@ class _Task:
             report=self.report,
         )
 
-    def _without(
-        self, problem: Problem, outcome: FitOutcome, gone: Sequence[Dropped]
-    ) -> tuple[Problem, FitOutcome]:
-        """Keep unidentifiable unknowns at the scene's values, and solve for the rest."""
-        out = [d.unknown for d in gone]
-        point = outcome.solution.point
-        old = np.array([self.stage.drives.values[u.parameter][u.place] for u in out])
-        low = np.array([d.low for d in gone])
-        point = point.put(out, np.where(np.isfinite(old), np.maximum(old, low), point.get(out)))
-        fewer = problem.with_unknowns([u for u in problem.unknowns if u not in out])
-        return fewer, self._from(fewer, outcome, point)
-
     def _result(
         self,
-        problem: Problem,
         start: Point,
-        outcome: FitOutcome,
-        gone: Sequence[Dropped],
-        vague: Sequence[Dropped],
+        pruned: Pruned,
     ) -> Findings:
+        problem, outcome = pruned.problem, pruned.outcome
         point, errors = outcome.solution.point, spread(problem, outcome.solution)
         finer = self._finer(problem, outcome.solution)
-        found = self._estimates(problem, outcome, errors, gone, finer.shift)
-        found = [as_vague(e, problem, vague) for e in found]
+        found = self._estimates(problem, outcome, errors, pruned.gone, finer.shift)
+        found = [as_vague(e, problem, pruned.vague) for e in found]
         free = bool(self.stage.tangent.turns)
         has_base = base_address(self.world[self.stage.drives.actor]) is not None
         what = "the base is free" if has_base else "the model has a free body"
@@ -439,24 +374,6 @@ def _misses_of(problem: Problem, solution: Solution) -> dict[int, float]:
     pairs = zip(solution.residuals, solution.system.weights, strict=True)
     every = np.concatenate([(r * w)[:, columns] for r, w in pairs])
     return dict(enumerate(np.sqrt(np.mean(every**2, axis=0)).tolist()))
-
-
-def _is_missed(
-    problem: Problem,
-    errors: Spread,
-    outcome: FitOutcome,
-    without: FitOutcome,
-    drop: Dropped,
-    every: Sequence[Dropped],
-) -> bool:
-    """Whether the block of an unknown fits significantly worse without it (a χ² test)."""
-    of = problem.block_of_unknown
-    own = int(of[problem.unknowns.index(drop.unknown)])
-    count = sum(int(of[problem.unknowns.index(d.unknown)]) == own for d in every)
-    weights, block = outcome.solution.system.weights, problem.blocks[own]
-    costs = [block.cost(o.solution.residuals, weights) for o in (outcome, without)]
-    noise = float(errors.variance[own] * errors.inflation[own])
-    return costs[1] - costs[0] > MISSED * count * noise
 
 
 def _is_better(problem: Problem, one: Solution, other: Solution) -> bool:

@@ -7,7 +7,6 @@ import numpy as np
 
 from mjrig.arrays import FloatArray
 from mjrig.names import listed
-from mjrig.tuning.fitting.fit_problem import Point, Problem, Unknown, roughness
 from mjrig.tuning.fitting.identifiability import (
     UNCHANGED,
     VAGUE,
@@ -20,9 +19,11 @@ from mjrig.tuning.fitting.identifiability import (
     is_constant,
     owner,
 )
-from mjrig.tuning.fitting.solver import Solution
-from mjrig.tuning.fitting.statistics import QUANTILE, Spread
 from mjrig.tuning.fitting.unknowns import Wanted
+from mjrig.tuning.least_squares.fit_problem import Problem, roughness
+from mjrig.tuning.least_squares.points import Point, Unknown
+from mjrig.tuning.least_squares.solver import Solution
+from mjrig.tuning.least_squares.statistics import QUANTILE, Spread
 from mjrig.tuning.simulated import inertial
 from mjrig.tuning.simulated.fit_jobs import Stage
 from mjrig.tuning.simulated.plant import (

@@ -24,7 +24,6 @@ from mjrig.sim.world import World
 from mjrig.tuning.fitting.by_efforts import disagreements, fit_efforts
 from mjrig.tuning.fitting.by_motion import fit_motion
 from mjrig.tuning.fitting.effort_laws import OF_LAWS, why_not
-from mjrig.tuning.fitting.fit_run import Report
 from mjrig.tuning.fitting.identifiability import (
     EFFORTS,
     MOTION,
@@ -37,6 +36,7 @@ from mjrig.tuning.fitting.identifiability import (
 from mjrig.tuning.fitting.kv_by_efforts import told_apart
 from mjrig.tuning.fitting.torque_gain import torque_gains
 from mjrig.tuning.fitting.unknowns import Bounds, Wanted, check_bounds
+from mjrig.tuning.least_squares.fit_run import Report
 from mjrig.tuning.simulated.fit_data import RecordedTrack, check_bases, read_tracks
 from mjrig.tuning.simulated.held_out import SHORTEST
 from mjrig.tuning.simulated.plant import (

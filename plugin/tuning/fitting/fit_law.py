@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mjrig.arrays import FloatArray
-from mjrig.tuning.fitting.statistics import long_run
+from mjrig.tuning.least_squares.statistics import long_run
 
 Mask = npt.NDArray[np.bool_]
 #: Residuals below this share of the efforts are rounding.

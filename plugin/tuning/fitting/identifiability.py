@@ -6,10 +6,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from mjrig.arrays import FloatArray
-from mjrig.tuning.fitting.fit_problem import Point, Problem, Unknown, roughness
-from mjrig.tuning.fitting.search import Profile, asked_efforts
-from mjrig.tuning.fitting.solver import Solution, System
-from mjrig.tuning.fitting.statistics import QUANTILE, Spread
+from mjrig.tuning.least_squares.fit_problem import Problem, roughness
+from mjrig.tuning.least_squares.points import Point, Unknown
+from mjrig.tuning.least_squares.search import Profile, asked_efforts
+from mjrig.tuning.least_squares.solver import Solution, System
+from mjrig.tuning.least_squares.statistics import QUANTILE, Spread
 from mjrig.tuning.simulated.fit_data import RecordedTrack
 from mjrig.tuning.simulated.inertial import SIZE
 from mjrig.tuning.simulated.plant import (

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from mjrig.tuning.fitting.identifiability import Estimate, Findings
-from mjrig.tuning.fitting.statistics import QUANTILE
+from mjrig.tuning.least_squares.statistics import QUANTILE
 
 #: What a value found this way rests on.
 HOW = "told apart from {other} by the recorded efforts"

@@ -15,9 +15,10 @@ import numpy as np
 
 from mjrig.arrays import FloatArray
 from mjrig.names import listed
-from mjrig.tuning.fitting.fit_problem import Point, Problem, Unknown, roughness
-from mjrig.tuning.fitting.solver import Solution
-from mjrig.tuning.fitting.statistics import LEAST_NOISE, Spread, long_run
+from mjrig.tuning.least_squares.fit_problem import Problem, roughness
+from mjrig.tuning.least_squares.points import Point, Unknown
+from mjrig.tuning.least_squares.solver import Solution
+from mjrig.tuning.least_squares.statistics import LEAST_NOISE, Spread, long_run
 from mjrig.tuning.simulated.inertial import SIZE
 from mjrig.tuning.simulated.plant import DYNAMICS, ENCODER, FEEDBACK, INERTIAL
 

@@ -12,9 +12,9 @@ import numpy as np
 
 from mjrig.arrays import FloatArray
 from mjrig.names import listed
-from mjrig.tuning.fitting.fit_problem import Problem
-from mjrig.tuning.fitting.solver import Solution
-from mjrig.tuning.fitting.statistics import Spread
+from mjrig.tuning.least_squares.fit_problem import Problem
+from mjrig.tuning.least_squares.solver import Solution
+from mjrig.tuning.least_squares.statistics import Spread
 from mjrig.tuning.simulated.finer import FinerSimulator
 from mjrig.tuning.simulated.plant import UNITS
 

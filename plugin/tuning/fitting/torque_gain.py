@@ -14,7 +14,7 @@ from mjrig.sim.world import World
 from mjrig.tuning.fitting.effort_laws import JointEfforts, why_not
 from mjrig.tuning.fitting.fit_law import distance
 from mjrig.tuning.fitting.identifiability import EFFORTS, Estimate, Findings
-from mjrig.tuning.fitting.statistics import QUANTILE, long_run
+from mjrig.tuning.least_squares.statistics import QUANTILE, long_run
 from mjrig.tuning.simulated.fit_data import RecordedTrack
 from mjrig.tuning.simulated.plant import TORQUE_GAIN, Drives
 

@@ -11,7 +11,7 @@ from mjrig.errors import FitError
 from mjrig.names import suggestion
 from mjrig.scene.actor_parts import Dynamics
 from mjrig.sim.world import World
-from mjrig.tuning.fitting.fit_problem import Unknown
+from mjrig.tuning.least_squares.points import Unknown
 from mjrig.tuning.simulated import inertial
 from mjrig.tuning.simulated.plant import (
     DELAY,

@@ -50,6 +50,10 @@ class Truth:
     feedback: int = 0
     torque_gain: float = 1.0
     payload: float = 0.0
+    #: How soft its dry friction is, as a multiple of what MuJoCo makes of the joint's inertia.
+    creep: float = 1.0
+    #: When velocities are commanded beside positions, as shares of the time.
+    velocities: tuple[float, float] = (0.5, 1.0)
 
 
 def random_truth(rng: random.Random) -> Truth:
@@ -69,6 +73,7 @@ def random_truth(rng: random.Random) -> Truth:
         rng.uniform(0.002, 0.009),
         rng.uniform(-0.02, 0.02),
         torque_gain=rng.uniform(0.9, 1.1),
+        creep=rng.uniform(0.4, 2.5),
     )
 
 
@@ -125,12 +130,13 @@ class Robot:
 
 def _simulated(model: mujoco.MjModel, truth: Truth, seconds: float, seed: int) -> Run:
     rng = np.random.default_rng(seed)
+    model.dof_invweight0[:] *= truth.creep
     data = mujoco.MjData(model)
     kp, kv = (np.array([truth.joints[n][g] for n in NAMES]) for g in ("kp", "kv"))
     offset = np.array(truth.encoder)
     sent = np.arange(0.0, seconds, 0.005)
     sent[1:] += rng.uniform(-0.0004, 0.0004, len(sent) - 1)
-    goal = _goals(sent, seconds)
+    goal = _goals(sent, seconds, truth.velocities)
     seen: list[tuple[FloatArray, FloatArray]] = []
     rows = []
     for k in range(round(seconds / STEP)):
@@ -151,8 +157,9 @@ def _simulated(model: mujoco.MjModel, truth: Truth, seconds: float, seed: int) -
     )
 
 
-def _goals(sent: FloatArray, seconds: float) -> FloatArray:
-    """(m, 2, joints): positions; velocities are commanded in the second half."""
+def _goals(sent: FloatArray, seconds: float, span: tuple[float, float]) -> FloatArray:
+    """(m, 2, joints): positions, and velocities within a span, as shares of the time."""
+    moving = (sent > span[0] * seconds) & (sent <= span[1] * seconds)
     rate = 7.0 / seconds
     cycles = (0.4 + 0.5 * rate * sent) * sent
     slope = 0.4 + rate * sent
@@ -161,7 +168,7 @@ def _goals(sent: FloatArray, seconds: float) -> FloatArray:
         angle = 2 * np.pi * factor * cycles + phase
         found[:, 0, j] = size * (np.sin(angle) - np.sin(phase))
         speed = size * np.cos(angle) * 2 * np.pi * factor * slope
-        found[:, 1, j] = np.where(sent > seconds / 2, speed, 0.0)
+        found[:, 1, j] = np.where(moving, speed, 0.0)
     return found
 
 

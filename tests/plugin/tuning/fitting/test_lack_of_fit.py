@@ -11,14 +11,14 @@ import pytest
 
 import mjrig
 from mjrig.recording.recording import Recording
-from mjrig.tuning.fitting import fit_run
 from mjrig.tuning.fitting.fit import Fit, fit
-from mjrig.tuning.fitting.fit_problem import Unknown
 from mjrig.tuning.fitting.fit_report import fit_report, report_data
 from mjrig.tuning.fitting.identifiability import Estimate, with_other_lags
-from mjrig.tuning.fitting.search import Profile
-from mjrig.tuning.fitting.solver import Solution, solve
-from mjrig.tuning.fitting.statistics import Spread
+from mjrig.tuning.least_squares import fit_run
+from mjrig.tuning.least_squares.points import Unknown
+from mjrig.tuning.least_squares.search import Profile
+from mjrig.tuning.least_squares.solver import Solution, solve
+from mjrig.tuning.least_squares.statistics import Spread
 from tests.campaign import CAMPAIGN, Tally
 from tests.plugin.tuning.fitting.fit_worlds import chirp, noisy, record, with_others
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from mjrig.arrays import FloatArray
 from mjrig.control.setpoints import FEEDFORWARD, POSITION, VELOCITY
-from mjrig.tuning.fitting.fit_problem import Point, Unknown
+from mjrig.tuning.least_squares.points import Point, Unknown
 from mjrig.tuning.simulated.fit_data import FitWindow, Places
 from mjrig.tuning.simulated.fit_jobs import Stage
 from mjrig.tuning.simulated.plant import DYNAMICS
@@ -88,15 +88,16 @@ class _Motion:
         track, h = stage.tracks[window.track], float(model.opt.timestep)
         # The mean over the steps of an interval, of what changes evenly within it.
         part = 0.5 * (stride - 1) / stride
-        q, v = _at(after, window.after, *(x[window.samples] for x in (track.qpos, track.qvel)), h)
+        rows = window.samples
+        q, v = _at(after, window.after, track.qpos[rows], track.qvel[rows], h)
         change = np.diff(v, axis=0) / (stride * h)
         means = [x[:-1] + part * np.diff(x, axis=0) for x in (q, v)]
         q, v, change = (_smoothed(x, kernel) for x in (*means, change))
         dofs = stage.drives.dofs
         columns = stage.tangent.qpos[np.searchsorted(stage.tangent.dof, dofs)]
         efforts = _efforts(model, dofs, q, v, change)
-        rows = window.start + after[:-1, None] + np.arange(stride)
-        return cls(window, rows, kernel, q[:, columns], v[:, dofs], change[:, dofs], efforts)
+        steps = window.start + after[:-1, None] + np.arange(stride)
+        return cls(window, steps, kernel, q[:, columns], v[:, dofs], change[:, dofs], efforts)
 
     def terms(self, stage: Stage, place: int, lag: int) -> dict[str, FloatArray]:
         """What each parameter of a joint multiplies, and under "known" what is left for them."""

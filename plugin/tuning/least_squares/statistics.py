@@ -7,8 +7,8 @@ import numpy as np
 import numpy.typing as npt
 
 from mjrig.arrays import FloatArray
-from mjrig.tuning.fitting.fit_problem import Problem, roughness
-from mjrig.tuning.fitting.solver import Solution
+from mjrig.tuning.least_squares.fit_problem import Problem, roughness
+from mjrig.tuning.least_squares.solver import Solution
 
 #: Half width of a 95 % interval in standard errors.
 QUANTILE = 1.96
@@ -73,10 +73,10 @@ def spread(problem: Problem, solution: Solution) -> Spread:
 
     For white residuals this is the textbook's s² (JᵀJ)⁻¹; the larger of both counts.
     """
-    system, own = solution.system, problem.block_of_unknown
+    system, own = solution.system, problem.blocks.of_unknown
     freedom = _freedom(problem)
     variance = np.array([b.cost(solution.residuals, system.weights) for b in problem.blocks])
-    variance *= freedom / problem.sizes
+    variance *= freedom / problem.blocks.sizes
     known = np.diag(system.hessian) > 0.0
     inverse = _inverse(system.hessian, known)
     plain = np.diag(inverse) * variance[own]
@@ -99,7 +99,7 @@ def _freedom(problem: Problem) -> FloatArray:
     """(blocks,) residuals per degree of freedom: a fit makes them smaller than the noise."""
     starts = [problem.num_windows * len(b.columns) for b in problem.blocks]
     used = np.add(starts, [len(b.unknowns) for b in problem.blocks])
-    found: FloatArray = problem.sizes / np.maximum(problem.sizes - used, 1)
+    found: FloatArray = problem.blocks.sizes / np.maximum(problem.blocks.sizes - used, 1)
     return found
 
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mjrig.arrays import FloatArray
-from mjrig.tuning.fitting.fit_problem import Linearised, Point, Problem
-from mjrig.tuning.fitting.search import (
+from mjrig.tuning.least_squares.fit_problem import Problem
+from mjrig.tuning.least_squares.points import Linearised, Point
+from mjrig.tuning.least_squares.search import (
     Profile,
     around,
     asked_efforts,
@@ -15,8 +16,8 @@ from mjrig.tuning.fitting.search import (
     coarse_limits,
     profiles,
 )
-from mjrig.tuning.fitting.solver import Solution, System, solve
-from mjrig.tuning.fitting.statistics import first_weights, fitted_weights
+from mjrig.tuning.least_squares.solver import Solution, System, solve
+from mjrig.tuning.least_squares.statistics import first_weights, fitted_weights
 
 #: Most rounds of solving, reweighting and trying neighbouring delays.
 MOST_ROUNDS = 8

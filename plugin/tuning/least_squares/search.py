@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mjrig.arrays import FloatArray
-from mjrig.tuning.fitting.fit_problem import Linearised, Point, Problem
-from mjrig.tuning.fitting.solver import LEAST_DAMPING, System, stepped
+from mjrig.tuning.least_squares.fit_problem import Problem
+from mjrig.tuning.least_squares.points import Linearised, Point
+from mjrig.tuning.least_squares.solver import LEAST_DAMPING, System, stepped
 from mjrig.tuning.simulated.plant import Lags
 
 #: Effort limits that are tried, as shares of the largest effort the law asks for.

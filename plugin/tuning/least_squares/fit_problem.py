@@ -8,70 +8,16 @@ import numpy as np
 
 from mjrig.arrays import FloatArray
 from mjrig.errors import FitError
+from mjrig.tuning.least_squares.blocks import Blocks
+from mjrig.tuning.least_squares.points import Linearised, Point, Unknown
 from mjrig.tuning.simulated.fit_data import FitWindow, Places
 from mjrig.tuning.simulated.fit_jobs import Jobs, Runs, Simulator, Stage
-from mjrig.tuning.simulated.plant import INERTIAL, PAYLOAD, Lags
 
 #: Finite differences: share of a parameter's scale, and of initial states [rad or m, and per s].
 STEP = 1e-4
 STEP_POSITION, STEP_VELOCITY = 1e-5, 1e-4
 #: Samples on each side that smooth the first state of a window.
 AROUND = 8
-
-
-@dataclass(frozen=True)
-class Unknown:
-    """An unknown: a parameter of one joint, its bounds and its scale.
-
-    `place` is the joint; of bodies, one of the numbers of `inertial`. `prior` is the standard
-    deviation around the scene's value that is assumed beforehand; inf: nothing is.
-    """
-
-    parameter: str
-    place: int
-    low: float
-    high: float
-    scale: float
-    prior: float = np.inf
-
-    @property
-    def is_of_joint(self) -> bool:
-        """Whether it belongs to a joint, not to a body."""
-        return self.parameter not in (INERTIAL, PAYLOAD)
-
-
-@dataclass(frozen=True)
-class Point:
-    """Parameters (name → (n,)), delays (n,) and the initial state of every window."""
-
-    values: dict[str, FloatArray]
-    lags: Lags
-    moves: FloatArray
-
-    def get(self, unknowns: Sequence[Unknown]) -> FloatArray:
-        """The values of some unknowns."""
-        return np.array([self.values[u.parameter][u.place] for u in unknowns])
-
-    def put(self, unknowns: Sequence[Unknown], values: FloatArray) -> "Point":
-        """The same with unknowns at these values, clipped to their bounds."""
-        changed = {name: array.copy() for name, array in self.values.items()}
-        for unknown, value in zip(unknowns, values, strict=True):
-            inside = min(max(float(value), unknown.low), unknown.high)
-            changed[unknown.parameter][unknown.place] = inside
-        return replace(self, values=changed)
-
-
-@dataclass(frozen=True)
-class Linearised:
-    """Residuals around a point: r, dr/dθ and dr/dx0 of every window, in physical units.
-
-    Shapes (samples, columns), (samples, columns, unknowns), (samples, columns, 2 dofs).
-    """
-
-    point: Point
-    residuals: list[FloatArray]
-    by_unknown: list[FloatArray]
-    by_start: list[FloatArray]
 
 
 def _smoothed(stage: Stage, window: FitWindow) -> FloatArray:
@@ -97,33 +43,6 @@ def roughness(signal: FloatArray) -> FloatArray:
     rough: FloatArray = np.median(np.abs(np.diff(signal, 3, axis=0)), axis=0)
     rough /= 0.6745 * np.sqrt(20.0)
     return rough
-
-
-@dataclass(frozen=True)
-class Block:
-    """What moves together, and meets nothing else: unknowns and columns of residuals.
-
-    `unknowns` are indices, `columns` those of positions and velocities, of residuals as of initial
-    states.
-    """
-
-    unknowns: Places
-    columns: Places
-
-    def of(self, residuals: FloatArray) -> FloatArray:
-        """Its columns of residuals (samples, measured columns)."""
-        return residuals[:, self.columns[self.columns < residuals.shape[1]]]
-
-    def cost(self, residuals: Sequence[FloatArray], weights: Sequence[FloatArray]) -> float:
-        """Sum of squares in units of the noise; infinite for a simulation that diverged."""
-        total = sum(
-            float(np.square(self.of(r) * self.of(w[None])).sum())
-            for r, w in zip(residuals, weights, strict=True)
-        )
-        return total if np.isfinite(total) else np.inf
-
-
-Trial = tuple[Point, list[FloatArray]]
 
 
 @dataclass(frozen=True)
@@ -169,83 +88,17 @@ class Problem:
         ]
 
     @cached_property
-    def blocks(self) -> tuple[Block, ...]:
-        """One per kinematic tree that nothing couples to others; with bodies' numbers one."""
+    def blocks(self) -> Blocks:
+        """Kinematic trees that nothing couples; with numbers of bodies all of it is one."""
         trees = self._trees if all(u.is_of_joint for u in self.unknowns) else 0 * self._trees
-        own = np.array([trees[self._dof_of(u.place)] for u in self.unknowns if u.is_of_joint])
-        half, found = len(trees), []
-        for tree in dict.fromkeys(trees.tolist()):
-            dofs = np.flatnonzero(trees == tree)
-            every = len(own) < len(self.unknowns)
-            members = np.arange(len(self.unknowns)) if every else np.flatnonzero(own == tree)
-            found.append(Block(members, np.concatenate([dofs, dofs + half])))
-        return tuple(found)
-
-    @cached_property
-    def block_of_unknown(self) -> Places:
-        """(unknowns,) the block of each."""
-        found = np.zeros(len(self.unknowns), dtype=np.intp)
-        for k, block in enumerate(self.blocks):
-            found[block.unknowns] = k
-        return found
+        own = [trees[self._dof_of(u.place)] if u.is_of_joint else 0 for u in self.unknowns]
+        windows = zip(self.stage.windows, self.measured, strict=True)
+        shapes = [(len(w.samples), len(columns)) for w, columns in windows]
+        return Blocks(self.unknowns, trees, own, shapes, self.precision, self.centre)
 
     def block_of(self, place: int) -> int:
         """The block of a joint."""
-        dof = self._dof_of(place)
-        return next(k for k, block in enumerate(self.blocks) if dof in block.columns)
-
-    @cached_property
-    def sizes(self) -> FloatArray:
-        """(blocks,) the number of residuals of each."""
-        windows = zip(self.stage.windows, self.measured, strict=True)
-        rows = [(len(w.samples), len(columns)) for w, columns in windows]
-        return np.array([sum(n * int((b.columns < m).sum()) for n, m in rows) for b in self.blocks])
-
-    def costs(
-        self, point: Point, residuals: Sequence[FloatArray], weights: Sequence[FloatArray]
-    ) -> FloatArray:
-        """(blocks,) sums of squares in units of the noise, and what priors add."""
-        away = point.get(self.unknowns) - self.centre
-        assumed = self.precision * away**2 if len(away) else away
-        return np.array(
-            [b.cost(residuals, weights) + assumed[b.unknowns].sum() for b in self.blocks]
-        )
-
-    def merged(
-        self,
-        point: Point,
-        residuals: list[FloatArray],
-        trials: Sequence[Trial],
-        picks: Sequence[int | None],
-    ) -> Trial:
-        """Every block from the trial that is picked for it; None: as it is at `point`."""
-        if len(set(picks)) == 1:
-            return (point, residuals) if picks[0] is None else trials[picks[0]]
-        moves, left = point.moves.copy(), [r.copy() for r in residuals]
-        for block, pick in zip(self.blocks, picks, strict=True):
-            if pick is None:
-                continue
-            other, found = trials[pick]
-            own = [self.unknowns[i] for i in block.unknowns]
-            point = point.put(own, other.get(own))
-            moves[:, block.columns] = other.moves[:, block.columns]
-            for mine, theirs in zip(left, found, strict=True):
-                columns = block.columns[block.columns < mine.shape[1]]
-                mine[:, columns] = theirs[:, columns]
-        return replace(point, moves=moves), left
-
-    def best_starts(self, ways: Sequence[Trial], weights: Sequence[FloatArray]) -> Trial:
-        """Of trials that differ in initial states, the best one for each window and block."""
-        point, residuals = ways[0]
-        moves, left = point.moves.copy(), [r.copy() for r in residuals]
-        for w, weight in enumerate(weights):
-            for block in self.blocks:
-                costs = [block.cost([r[w]], [weight]) for _, r in ways]
-                other, found = ways[int(np.argmin(costs))]
-                columns = block.columns[block.columns < left[w].shape[1]]
-                moves[w, block.columns] = other.moves[w, block.columns]
-                left[w][:, columns] = found[w][:, columns]
-        return replace(point, moves=moves), left
+        return self.blocks.of_dof(self._dof_of(place))
 
     def joint_by_joint(self) -> "Problem":
         """The same with derivatives of each joint's own motion only."""

@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from mjrig.arrays import FloatArray
-from mjrig.tuning.fitting.fit_problem import Linearised, Point, Problem
+from mjrig.tuning.least_squares.fit_problem import Problem
+from mjrig.tuning.least_squares.points import Linearised, Point
 
 Mask = npt.NDArray[np.bool_]
 #: Most steps of one solution.
@@ -141,14 +142,15 @@ def solve(
         residuals = linear.residuals
     problem.refuse_divergence(residuals)
     system = System.of(problem, linear, weights)
-    progress = _Progress(problem.costs(point, residuals, weights), problem.sizes, gain)
+    blocks = problem.blocks
+    progress = _Progress(blocks.costs(point, residuals, weights), blocks.sizes, gain)
     progress.fresh[:] = linear.point is point
     has_bodies = not all(u.is_of_joint for u in problem.unknowns)
     for _ in range(most * (BODIES_STEPS if has_bodies else 1)):
-        damping = progress.damping[problem.block_of_unknown]
+        damping = progress.damping[blocks.of_unknown]
         trials = _tried(problem, system, point, residuals, damping)
-        costs = np.array([problem.costs(p, r, weights) for p, r in trials])
-        point, residuals = problem.merged(point, residuals, trials, progress.take(costs))
+        costs = np.array([blocks.costs(p, r, weights) for p, r in trials])
+        point, residuals = blocks.merged(point, residuals, trials, progress.take(costs))
         on_step(float(progress.costs.sum()))
         is_slow = progress.judge(_near(problem, linear, point))
         if progress.done.all():
@@ -236,7 +238,7 @@ def _tried(
     every = list(zip(ways, problem.residuals(ways), strict=True))
     count = len(SHARES)
     return [
-        problem.best_starts(every[k * count : (k + 1) * count], system.weights)
+        problem.blocks.best_starts(every[k * count : (k + 1) * count], system.weights)
         for k in range(len(steps))
     ]
 
@@ -246,7 +248,7 @@ def _near(problem: Problem, linear: Linearised, point: Point) -> Mask:
     unknowns = problem.unknowns
     scale = np.array([u.scale for u in unknowns])
     away = np.abs(point.get(unknowns) - linear.point.get(unknowns)) / scale
-    is_far = np.bincount(problem.block_of_unknown, away >= 0.02, len(problem.blocks)) > 0.0
+    is_far = np.bincount(problem.blocks.of_unknown, away >= 0.02, len(problem.blocks)) > 0.0
     same: Mask = ~is_far & bool((linear.point.lags == point.lags).all())
     return same
 

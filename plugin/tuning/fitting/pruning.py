@@ -1,0 +1,118 @@
+"""Unknowns that a recording does not determine are left out of a fit, if it does without them."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from mjrig.tuning.fitting.identifiability import Dropped, damping_like_kv, drops
+from mjrig.tuning.least_squares.fit_problem import Problem
+from mjrig.tuning.least_squares.fit_run import FitOutcome
+from mjrig.tuning.least_squares.points import Point, Unknown
+from mjrig.tuning.least_squares.solver import System
+from mjrig.tuning.least_squares.statistics import Spread, first_weights, spread
+
+#: Unknowns without which the cost is this many times the noise higher are not left out: three
+#: standard errors.
+MISSED = 9.0
+
+
+@dataclass(frozen=True)
+class Pruned:
+    """A problem that was solved, and the unknowns that were left out of it.
+
+    `vague` ones have a wide interval, but stay.
+    """
+
+    problem: Problem
+    outcome: FitOutcome
+    gone: list[Dropped] = field(default_factory=list)
+    vague: list[Dropped] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Pruning:
+    """Solves a problem, without the unknowns that cannot be identified.
+
+    Attributes:
+        solve: a problem from a point.
+        go_on: another problem from the end of one, beginning at a point.
+    """
+
+    solve: Callable[[Problem, Point], FitOutcome]
+    go_on: Callable[[Problem, FitOutcome, Point], FitOutcome]
+
+    def go(self, problem: Problem, start: Point) -> Pruned:
+        """An unknown with a wide interval stays if the recording is reproduced worse without it
+        than noise allows: the others would make up for it."""
+        now = self._without_twins(problem, start)
+        while True:
+            errors = spread(now.problem, now.outcome.solution)
+            kept = {d.unknown for d in now.vague}
+            every = drops(now.problem, now.outcome.solution, errors)
+            new = [d for d in every if d.unknown not in kept]
+            if not new:
+                return now
+            fewer, outcome = self._without(now, new)
+            missed = [d for d in new if _is_missed(now, errors, outcome, d, new)]
+            if missed:
+                now = replace(now, vague=[*now.vague, *missed])
+            else:
+                now = Pruned(fewer, outcome, [*now.gone, *new], now.vague)
+
+    def _without_twins(self, whole: Problem, start: Point) -> Pruned:
+        """Without damping that acts as kv does at the start, unless it differs at the end.
+
+        Along both of them the search would go anywhere, and take long for it.
+        """
+        held = _twins(whole, start)
+        problem = _but(whole, held)
+        outcome = self.solve(problem, start)
+        if not held:
+            return Pruned(problem, outcome)
+        found = outcome.solution
+        system = System.of(whole, whole.linearise(found.point), found.system.weights)
+        full = replace(found, system=system)
+        gone = [d for d in drops(whole, full, spread(whole, full)) if d.unknown in held]
+        left = [d.unknown for d in gone]
+        if len(left) == len(held):
+            return Pruned(problem, outcome, gone)
+        more = _but(whole, left)
+        return Pruned(more, self.go_on(more, outcome, found.point), gone)
+
+    def _without(self, now: Pruned, gone: Sequence[Dropped]) -> tuple[Problem, FitOutcome]:
+        """Keep unknowns at the scene's values, and solve for the rest."""
+        out, problem = [d.unknown for d in gone], now.problem
+        point = now.outcome.solution.point
+        values = problem.stage.drives.values
+        old = np.array([values[u.parameter][u.place] for u in out])
+        low = np.array([d.low for d in gone])
+        point = point.put(out, np.where(np.isfinite(old), np.maximum(old, low), point.get(out)))
+        fewer = _but(problem, out)
+        return fewer, self.go_on(fewer, now.outcome, point)
+
+
+def _twins(problem: Problem, start: Point) -> list[Unknown]:
+    names = {u.parameter for u in problem.unknowns}
+    if not {"kv", "damping"} <= names:
+        return []
+    linear = problem.joint_by_joint().linearise(start)
+    return damping_like_kv(problem, System.of(problem, linear, first_weights(problem)))
+
+
+def _but(problem: Problem, out: Sequence[Unknown]) -> Problem:
+    return problem.with_unknowns([u for u in problem.unknowns if u not in out])
+
+
+def _is_missed(
+    now: Pruned, errors: Spread, without: FitOutcome, drop: Dropped, every: Sequence[Dropped]
+) -> bool:
+    """Whether the block of an unknown fits significantly worse without it (a χ² test)."""
+    problem, of = now.problem, now.problem.blocks.of_unknown
+    own = int(of[problem.unknowns.index(drop.unknown)])
+    count = sum(int(of[problem.unknowns.index(d.unknown)]) == own for d in every)
+    weights, block = now.outcome.solution.system.weights, problem.blocks[own]
+    ends = (now.outcome.solution.residuals, without.solution.residuals)
+    before, after = (block.cost(residuals, weights) for residuals in ends)
+    noise = float(errors.variance[own] * errors.inflation[own])
+    return after - before > MISSED * count * noise

@@ -26,15 +26,32 @@ from mjrig.robot_logs.alignment import (
     windows_of,
 )
 
+#: A logger that repeats more than this share of the commands has a clock of its own; so many are
+#: smoothed then, which leaves motions of a twentieth of their rate as they are.
+REPEATED, SMOOTHED = 0.05, 13
+
 Spans = tuple[tuple[float, float], ...]
 
 
 def rates(time: FloatArray, values: FloatArray) -> FloatArray:
-    """How fast position setpoints (n, joints) change at their stamps."""
-    if len(time) < 3:
+    """How fast position setpoints (n, joints) change at their stamps.
+
+    A logger with a clock of its own repeats some and misses others. Then cubics through several
+    are taken, as the steps between neighbours tell little.
+    """
+    values = np.asarray(values, np.float64)
+    if len(time) < SMOOTHED:
         return np.zeros(values.shape)
-    found: FloatArray = np.gradient(np.asarray(values, np.float64), time, axis=0)
-    return found
+    steps = np.diff(values, axis=0)
+    again = (steps == 0.0) & (np.abs(np.roll(steps, 1, axis=0)) > 0.0)
+    if float(again.mean()) <= REPEATED:
+        found: FloatArray = np.gradient(values, time, axis=0)
+        return found
+    reach = SMOOTHED // 2
+    powers = np.vander(np.arange(-reach, reach + 1), 4, increasing=True)
+    kernel = np.linalg.pinv(powers)[1][::-1] / float(np.median(np.diff(time)))
+    padded = np.pad(values, ((reach, reach), (0, 0)), mode="edge")
+    return np.stack([np.convolve(c, kernel, mode="valid") for c in padded.T], axis=1)
 
 
 def rates_within(time: FloatArray, values: FloatArray, spans: Spans) -> FloatArray:

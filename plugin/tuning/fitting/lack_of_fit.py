@@ -36,7 +36,7 @@ LEFT = 1e-3
 EXACT = 10.0
 #: A joint is not reproduced if more than this share of its motion is left, and so many times the
 #: noise: the score of what is left all the time does not grow with it.
-UNEXPLAINED, BEYOND_NOISE = 0.1, 30.0
+UNEXPLAINED, BEYOND_NOISE = 0.1, 2.0
 #: What measurements can have wrong: what it is called, and the size and unit it is given in.
 MEASURED = {
     ENCODER: ("the encoder offset", 0.1, "rad"),

@@ -7,7 +7,7 @@ import numpy as np
 
 from mjrig.arrays import FloatArray
 from mjrig.tuning.least_squares.fit_problem import Problem
-from mjrig.tuning.least_squares.points import Linearised, Point
+from mjrig.tuning.least_squares.points import Linearised, Point, Unknown
 from mjrig.tuning.least_squares.search import (
     Profile,
     around,
@@ -18,6 +18,7 @@ from mjrig.tuning.least_squares.search import (
 )
 from mjrig.tuning.least_squares.solver import Solution, System, solve
 from mjrig.tuning.least_squares.statistics import first_weights, fitted_weights
+from mjrig.tuning.simulated.plant import FRACTION
 
 #: Most rounds of solving, reweighting and trying neighbouring delays.
 MOST_ROUNDS = 8
@@ -76,7 +77,8 @@ class FitRun:
         self, point: Point, weights: list[FloatArray], before: list[FloatArray]
     ) -> FitOutcome:
         """Find everything from a nearby point, with approximate weights."""
-        solution, weights = self._settle(self._inside(point), weights, None)
+        point = self._between_steps(self._inside(point), weights)
+        solution, weights = self._settle(point, weights, None)
         found: tuple[Profile, ...] = ()
         for _ in range(MOST_ROUNDS):
             found = self._profiles(solution)
@@ -85,6 +87,24 @@ class FitRun:
                 break
             solution, weights = self._settle(moved, weights, solution.system.linear)
         return FitOutcome(solution, found, before)
+
+    def _between_steps(self, point: Point, weights: list[FloatArray]) -> Point:
+        """The whole delays next to the best real ones, and everything else near its best.
+
+        Whole ones of joints that move together hold each other in place: no single one is better
+        by a step alone.
+        """
+        stage = self._problem.stage
+        if not self._neighbours or not self._delayed or stage.tangent.turns:
+            return point
+        self._report("delays between steps")
+        reach = float(self._bounds[1] - self._bounds[0]) * stage.drives.ticks
+        parts = [Unknown(FRACTION, p, -reach[p], reach[p], 1.0) for p in self._delayed]
+        loose = self._problem.with_unknowns([*self._problem.unknowns, *parts])
+        found = solve(loose, point, weights, gain=ROUGH, on_step=self._tell).point
+        more = np.round(found.values[FRACTION] / stage.drives.ticks).astype(np.int64)
+        values = {**found.values, FRACTION: np.zeros_like(found.values[FRACTION])}
+        return self._inside(replace(found, values=values, lags=found.lags + more))
 
     def _approach(self, point: Point) -> tuple[Point, list[FloatArray], list[FloatArray]]:
         """Coarse fit, joint by joint; also returns weights and the initial residuals."""

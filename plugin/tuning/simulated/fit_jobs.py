@@ -128,13 +128,16 @@ class Stage:
 def _taps(late: FloatArray, is_real: bool) -> list[tuple[Lags, FloatArray]]:
     """Delays of whole steps and their weights (actuators,), which together make a delay.
 
-    A simulator's is one of whole steps. A robot's is between them: a quadratic spline over three
-    neighbours is smooth in the delay, so that a search can follow it, and delays all setpoints
-    alike; what it takes off quick ones, far beyond what a joint can follow, is nothing.
+    A simulator's is one of whole steps, and between two neighbours only on the way of a search. A
+    robot's is between them: a quadratic spline over three neighbours is smooth in the delay, so
+    that a search can follow it, and delays all setpoints alike; what it takes off quick ones, far
+    beyond what a joint can follow, is nothing.
     """
-    whole = np.round(late).astype(np.int64)
     if not is_real:
-        return [(whole, np.ones(len(late)))]
+        before = np.floor(late).astype(np.int64)
+        part = late - before
+        return [(before, 1.0 - part), (before + 1, part)] if part.any() else [(before, 1.0 - part)]
+    whole = np.round(late).astype(np.int64)
     part = late - whole
     return [
         (whole - 1, 0.5 * (0.5 - part) ** 2),

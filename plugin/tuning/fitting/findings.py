@@ -18,6 +18,7 @@ from mjrig.tuning.fitting.identifiability import (
     delay_of,
     is_constant,
     owner,
+    too_little,
 )
 from mjrig.tuning.fitting.unknowns import Wanted
 from mjrig.tuning.least_squares.fit_problem import Problem, roughness
@@ -62,6 +63,8 @@ MOST_FRACTION = 20.0
 CREEP_BOUNDS = (0.01, 100.0)
 #: A mean residual beyond so many times the noise, and this [rad or m], is said.
 OFFSET, LEAST_OFFSET = 3.0, 5e-4
+#: Why a delay of 0 is none that was found.
+AT_ONCE = "commands seem to act before their stamps; --offset moves them"
 OTHERWISE = "other frequencies, amplitudes and poses"
 
 
@@ -150,7 +153,13 @@ def real_delays(
         one = Estimate(drives.joints[p], drives.actuators[p], DELAY, value, old, value, value)
         if p in error:
             half = QUANTILE * error[p] / tick
-            found.append(replace(one, low=max(value - half, 0.0), high=value + half))
+            one = replace(one, low=max(value - half, 0.0), high=value + half)
+            share = half / max(value, 1.0)
+            if not value:
+                one = replace(one, high=np.inf, identifiable=False, reason=AT_ONCE)
+            elif share > VAGUE:
+                one = replace(one, identifiable=False, reason=too_little(share))
+            found.append(one)
         elif p in vague:
             nothing = replace(one, value=old, low=0.0, high=np.inf, identifiable=False)
             found.append(replace(nothing, reason=vague[p].reason))

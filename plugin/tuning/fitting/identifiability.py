@@ -151,8 +151,8 @@ def drops(problem: Problem, solution: Solution, spread: Spread) -> list[Dropped]
     found: list[Dropped] = []
     taken: set[int] = set()
     vague = QUANTILE * spread.errors / np.maximum([u.scale for u in unknowns], np.abs(value))
-    late = [u.parameter == FRACTION for u in unknowns]
-    vague = np.where(late, _vague_delays(problem, solution, spread), vague)
+    # A robot's delay stays, however vague: the scene's 0 is nothing to go back to.
+    vague = np.where([u.parameter == FRACTION for u in unknowns], 0.0, vague)
     for i in sorted(range(len(unknowns)), key=lambda k: -vague[k]):
         unknown = unknowns[i]
         if unknown.parameter == "torque_limit" and asked[unknown.place] <= value[i] * 1.0001:
@@ -169,17 +169,6 @@ def drops(problem: Problem, solution: Solution, spread: Spread) -> list[Dropped]
                 out, kept = (i, j) if _goes_first(unknowns[i], unknowns[j]) else (j, i)
                 found.append(_alike(problem, unknowns[out], unknowns[kept], spread, out, kept))
                 taken |= {i, j}
-    return found
-
-
-def _vague_delays(problem: Problem, solution: Solution, spread: Spread) -> FloatArray:
-    """(unknowns,) half the intervals of fractions of ticks, as shares of the whole delays."""
-    found, point = np.zeros(len(problem.unknowns)), solution.point
-    for i, u in enumerate(problem.unknowns):
-        if u.parameter == FRACTION:
-            ticks = float(problem.stage.drives.ticks[u.place])
-            delay = float(point.lags[u.place]) * ticks + float(point.values[FRACTION][u.place])
-            found[i] = QUANTILE * float(spread.errors[i]) / max(u.scale, delay)
     return found
 
 

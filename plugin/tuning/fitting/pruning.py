@@ -10,7 +10,7 @@ from mjrig.tuning.least_squares.fit_problem import Problem
 from mjrig.tuning.least_squares.fit_run import FitOutcome
 from mjrig.tuning.least_squares.points import Point, Unknown
 from mjrig.tuning.least_squares.solver import System
-from mjrig.tuning.least_squares.statistics import Spread, first_weights, spread
+from mjrig.tuning.least_squares.statistics import QUANTILE, Spread, first_weights, spread
 
 #: Unknowns without which the cost is this many times the noise higher are not left out: three
 #: standard errors.
@@ -107,9 +107,17 @@ def _but(problem: Problem, out: Sequence[Unknown]) -> Problem:
 def _is_missed(
     now: Pruned, errors: Spread, without: FitOutcome, drop: Dropped, every: Sequence[Dropped]
 ) -> bool:
-    """Whether the block of an unknown fits significantly worse without it (a χ² test)."""
+    """Whether the scene's value of an unknown is outside of its interval, however wide that is.
+
+    Or its block fits significantly worse without it (a χ² test).
+    """
     problem, of = now.problem, now.problem.blocks.of_unknown
-    own = int(of[problem.unknowns.index(drop.unknown)])
+    index = problem.unknowns.index(drop.unknown)
+    values = (now.outcome.solution.point, without.solution.point)
+    moved = abs(float(np.subtract(*(point.get([drop.unknown])[0] for point in values))))
+    if moved > QUANTILE * float(errors.errors[index]):
+        return True
+    own = int(of[index])
     count = sum(int(of[problem.unknowns.index(d.unknown)]) == own for d in every)
     weights, block = now.outcome.solution.system.weights, problem.blocks[own]
     ends = (now.outcome.solution.residuals, without.solution.residuals)

@@ -202,10 +202,9 @@ class _Making:
             "together)"
         )
         if effect.error > 0.5 * timestep:
-            self._notes.append(
-                f"{said}: too uncertain to be used; velocity setpoints that were not recorded look "
-                "like commands that act earlier"
-            )
+            why = "velocity setpoints that were not recorded look like commands that act earlier"
+            reason = "" if self._quantities.has(VELOCITY) else f"; {why}"
+            self._notes.append(f"{said}: too uncertain to be used{reason}")
             return 0.0
         steps = round(effect.delay / timestep)
         offset = effect.delay - steps * timestep

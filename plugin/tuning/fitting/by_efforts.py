@@ -220,6 +220,6 @@ def disagreements(motion: Sequence[Estimate], efforts: Sequence[Estimate]) -> tu
     if not found:
         return ()
     return (
-        f"recorded efforts imply {listed(found)}: they are not what moved the joints, or the model "
-        "differs from the recorded robot",
+        f"recorded efforts imply {listed(found)}: they are not what moved the joints, their "
+        "torque constant is wrong (fit torque_gain), or the model differs from the recorded robot",
     )

@@ -149,7 +149,9 @@ class _Task:
             self.world, self.stage.drives, self.wanted, self.bounds, efforts, self.options.prior
         )
         if self.is_real:
-            unknowns += fractions_of(problem, self.wanted) + creeps_of(problem, self.wanted)
+            bounds = delay_bounds(self.bounds)
+            unknowns += fractions_of(problem, self.wanted, bounds)
+            unknowns += creeps_of(problem, self.wanted)
         problem = problem.with_unknowns(unknowns)
         pruned = Pruning(self._best, self._from).go(problem, start)
         return self._result(start, pruned)
@@ -247,6 +249,9 @@ class _Task:
         what = "the base is free" if has_base else "the model has a free body"
         notes: tuple[str, ...] = (FREE_BASE.format(what=what),) if free else ()
         rejection = "" if free else self._rejection(problem, outcome.solution)
+        # Without some unknowns the residuals are larger, and tell less: what was said stays true.
+        said = [verdict for judged, verdict in self.verdicts if judged is pruned.full]
+        rejection = rejection or next(filter(None, said), "")
         if not outcome.solution.converged:
             found = [not_found(e, UNCONVERGED) for e in found]
             notes += (f"{UNCONVERGED}: nothing is identified; start closer, or fit fewer at once",)
@@ -316,7 +321,10 @@ class _Task:
         except ExecutionError:
             return Finer.nothing(problem)
         self.report("half the timestep")
-        self.steps.append((solution, Finer.of(problem, solution, simulator)))
+        try:
+            self.steps.append((solution, Finer.of(problem, solution, simulator)))
+        finally:
+            simulator.close()
         return self.steps[-1][1]
 
     def _judged(
@@ -377,7 +385,7 @@ def _misses_of(problem: Problem, solution: Solution) -> dict[int, float]:
 
 
 def _is_better(problem: Problem, one: Solution, other: Solution) -> bool:
-    """Whether a solution is clearly better than another, by the noise of the recording."""
-    weights = first_weights(problem)
+    """Whether a solution is clearly better than another, by the noise that this one left."""
+    weights = other.system.weights
     costs = [cost_of(s.residuals, weights) for s in (one, other)]
     return (one.converged and not other.converged) or costs[0] < BETTER * costs[1]

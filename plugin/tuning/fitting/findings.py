@@ -57,8 +57,6 @@ APART = {
     frozenset(("kp", "encoder_offset")): "the joint held still in several poses",
     frozenset(("kp", "torque_limit")): "small motion beside motion that reaches the limit",
 }
-#: Steps by which a delay may differ from the whole ticks it was first taken for.
-MOST_FRACTION = 20.0
 #: Bounds of the creep of joints, as a multiple of the model's.
 CREEP_BOUNDS = (0.01, 100.0)
 #: A mean residual beyond so many times the noise, and this [rad or m], is said.
@@ -104,11 +102,12 @@ def correlated(problem: Problem, spread: Spread) -> tuple[Correlated, ...]:
 # Delays of real robots --------------------------------------------------------------------------
 
 
-def fractions_of(problem: Problem, wanted: Wanted) -> list[Unknown]:
-    """What delays exceed whole ticks by, as unknowns."""
+def fractions_of(problem: Problem, wanted: Wanted, bounds: tuple[int, int]) -> list[Unknown]:
+    """Delays of a robot as unknowns, within bounds [ticks]."""
     drives, tracks = problem.stage.drives, problem.stage.tracks
+    low, high = (float(b) * drives.ticks for b in bounds)
     return [
-        Unknown(FRACTION, p, -MOST_FRACTION, MOST_FRACTION, 1.0)
+        Unknown(FRACTION, p, low[p], high[p], 1.0)
         for p in wanted.get(DELAY, ())
         if not is_constant(drives, tracks, p)
     ]

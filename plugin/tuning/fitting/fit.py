@@ -219,7 +219,8 @@ def fit(
     notes = (*(note for track in [*tracks, *others] for note in track.notes), *plan.notes)
     gains: tuple[Estimate, ...] = ()
     if TORQUE_GAIN in parameters:
-        gains = torque_gains(world, _with(drives, by_motion.estimates), tracks, chosen, by_motion)
+        known = _with(drives, by_motion.estimates)
+        gains = torque_gains(world, known, tracks, chosen, by_motion, by_efforts.estimates)
     if plan.is_check:
         if not gains:
             notes += disagreements(by_motion.estimates, by_efforts.estimates)

@@ -200,8 +200,9 @@ def run(options: argparse.Namespace) -> int:
         print(json.dumps(report_data(found), indent=2, ensure_ascii=False))
     else:
         print(fit_report(found))
-    if found.rejection and (options.write or options.preset is not None):
-        print(f"mjrig: nothing was written: {found.rejection}", file=sys.stderr)
+    if found.rejection:
+        if options.write or options.preset is not None:
+            print(f"mjrig: nothing was written: {found.rejection}", file=sys.stderr)
         return 1
     message = _keep(options, scene, found)
     if not options.json:

@@ -39,6 +39,9 @@ CHI2 = 3.84
 UNCHANGED = 0.7
 #: A joint whose position spreads by less than this many times its noise does not move.
 STILL = 1.5
+#: Under a constant setpoint, a joint that moves by less than this tells nothing [rad or m].
+HARDLY = 0.02
+HELD = "its setpoint never changes, and the joint hardly moves"
 
 
 @dataclass(frozen=True)
@@ -159,6 +162,9 @@ def drops(problem: Problem, solution: Solution, spread: Spread) -> list[Dropped]
             most = float(asked[unknown.place])
             found.append(unreached(problem.stage.drives, unknown, most))
             taken.add(i)
+        elif is_held(problem, unknown):
+            found.append(Dropped(unknown, why_still(problem, unknown) or HELD))
+            taken.add(i)
         elif vague[i] > VAGUE and i not in taken and np.isinf(unknown.prior):
             reason = why_still(problem, unknown)
             j = _twin(unknowns, spread.correlation, i)
@@ -232,6 +238,16 @@ def _alike(
     if {out.parameter, kept.parameter} == {"damping", "kv"}:
         text += "; velocity setpoints other than 0 would separate them"
     return Dropped(out, text, partner=kept)
+
+
+def is_held(problem: Problem, unknown: Unknown) -> bool:
+    """Whether a joint stays about where it is told to be, all the time."""
+    stage = problem.stage
+    if not unknown.is_of_joint or not is_constant(stage.drives, stage.tracks, unknown.place):
+        return False
+    own = int(np.searchsorted(stage.tangent.dofs, stage.drives.dofs[unknown.place]))
+    moves = [np.ptp(t.signal(stage.tangent, slice(None), 0)[:, own]) for t in stage.tracks]
+    return bool(max(moves) < HARDLY)
 
 
 def why_still(problem: Problem, unknown: Unknown) -> str:

@@ -24,8 +24,9 @@ from mjrig.tuning.simulated.plant import DYNAMICS, ENCODER, FEEDBACK, INERTIAL
 
 #: Standard errors beyond which a direction counts: 1 in a million by chance, for many directions.
 CRITICAL = 5.0
-#: And it moves an estimate by more than this many standard errors.
-MATTERS = 1.0
+#: And it moves an estimate by more than this many standard errors, and by this share of it: no
+#: clock and no drive is exactly what it is taken for.
+MATTERS, LEAST_SHARE = 1.0, 0.01
 #: Suspects explain the residuals about as well above this share of the best one's score.
 ALIKE = 0.8
 #: Finite differences, as a share of a parameter's scale.
@@ -130,6 +131,8 @@ class _Judge:
     ) -> None:
         self._problem, self._system, self._spread = problem, solution.system, spread
         self._flat = self._system.weighted(solution.residuals)
+        values, scales = solution.point.get(problem.unknowns), [u.scale for u in problem.unknowns]
+        self._sizes = np.maximum(np.abs(values), scales)
         self._nuisance = None if nuisance is None else self._left_of(nuisance)[0]
 
     def _left_of(self, direction: Direction) -> tuple[Direction, FloatArray]:
@@ -155,13 +158,16 @@ class _Judge:
         if not (math.isfinite(power) and power > LEFT**2 * size and size > 0.0):
             return None
         scores = self._products(left)
-        variance = sum(float(long_run(s)[0, 0]) for s in scores)
+        # What goes one way all the time is what is tested, not its spread.
+        variance = sum(float(long_run(s - s.mean())[0, 0]) for s in scores)
         total = sum(float(s.sum()) for s in scores)
         if not variance > 0.0:
             return None
         errors = np.where(self._spread.errors > 0.0, self._spread.errors, np.inf)
         amount = -total / power
-        shift = float(np.max(np.abs(along * amount) / errors, initial=0.0))
+        moved = np.abs(along * amount)
+        matters = moved > LEAST_SHARE * self._sizes
+        shift = float(np.max(np.where(matters, moved / errors, 0.0), initial=0.0))
         return Suspect(words, total / math.sqrt(variance), amount, shift)
 
     def _products(self, direction: Sequence[FloatArray]) -> list[FloatArray]:
@@ -262,9 +268,9 @@ def unexplained(problem: Problem, solution: Solution) -> dict[str, float]:
 def why_unexplained(shares: Mapping[str, float]) -> str:
     """The verdict on joints that are not reproduced, in words."""
     worst = sorted(shares, key=lambda joint: -shares[joint])
-    said = listed(f"{joint} ({100.0 * shares[joint]:.0f} %)" for joint in worst)
+    said = listed(f"{joint} ({100.0 * shares[joint]:.0f} % of it left)" for joint in worst)
     return (
-        f"the model is rejected: of the motion of {said} is left unexplained; something acted that "
+        f"the model is rejected: it does not reproduce the motion of {said}; something acted that "
         "is neither in the recording nor fitted, such as velocity setpoints that were not recorded"
     )
 

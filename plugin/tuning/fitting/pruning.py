@@ -5,11 +5,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from mjrig.tuning.fitting.identifiability import Dropped, damping_like_kv, drops
+from mjrig.tuning.fitting.identifiability import Dropped, damping_like_kv, drops, is_held
 from mjrig.tuning.least_squares.fit_problem import Problem
 from mjrig.tuning.least_squares.fit_run import FitOutcome
 from mjrig.tuning.least_squares.points import Point, Unknown
-from mjrig.tuning.least_squares.solver import System
+from mjrig.tuning.least_squares.solver import Solution, System
 from mjrig.tuning.least_squares.statistics import QUANTILE, Spread, first_weights, spread
 
 #: Unknowns without which the cost is this many times the noise higher are not left out: three
@@ -21,11 +21,12 @@ MISSED = 9.0
 class Pruned:
     """A problem that was solved, and the unknowns that were left out of it.
 
-    `vague` ones have a wide interval, but stay.
+    `full` is the solution before any was. `vague` ones have a wide interval, but stay.
     """
 
     problem: Problem
     outcome: FitOutcome
+    full: Solution
     gone: list[Dropped] = field(default_factory=list)
     vague: list[Dropped] = field(default_factory=list)
 
@@ -58,7 +59,7 @@ class Pruning:
             if missed:
                 now = replace(now, vague=[*now.vague, *missed])
             else:
-                now = Pruned(fewer, outcome, [*now.gone, *new], now.vague)
+                now = Pruned(fewer, outcome, now.full, [*now.gone, *new], now.vague)
 
     def _without_twins(self, whole: Problem, start: Point) -> Pruned:
         """Without damping that acts as kv does at the start, unless it differs at the end.
@@ -69,16 +70,16 @@ class Pruning:
         problem = _but(whole, held)
         outcome = self.solve(problem, start)
         if not held:
-            return Pruned(problem, outcome)
+            return Pruned(problem, outcome, outcome.solution)
         found = outcome.solution
         system = System.of(whole, whole.linearise(found.point), found.system.weights)
         full = replace(found, system=system)
         gone = [d for d in drops(whole, full, spread(whole, full)) if d.unknown in held]
         left = [d.unknown for d in gone]
         if len(left) == len(held):
-            return Pruned(problem, outcome, gone)
+            return Pruned(problem, outcome, found, gone)
         more = _but(whole, left)
-        return Pruned(more, self.go_on(more, outcome, found.point), gone)
+        return Pruned(more, self.go_on(more, outcome, found.point), found, gone)
 
     def _without(self, now: Pruned, gone: Sequence[Dropped]) -> tuple[Problem, FitOutcome]:
         """Keep unknowns at the scene's values, and solve for the rest."""
@@ -112,10 +113,11 @@ def _is_missed(
     Or its block fits significantly worse without it (a χ² test).
     """
     problem, of = now.problem, now.problem.blocks.of_unknown
+    if is_held(problem, drop.unknown):
+        return False
     index = problem.unknowns.index(drop.unknown)
-    values = (now.outcome.solution.point, without.solution.point)
-    moved = abs(float(np.subtract(*(point.get([drop.unknown])[0] for point in values))))
-    if moved > QUANTILE * float(errors.errors[index]):
+    here, there = (s.point.get([drop.unknown]) for s in (now.outcome.solution, without.solution))
+    if abs(float(here[0] - there[0])) > QUANTILE * float(errors.errors[index]):
         return True
     own = int(of[index])
     count = sum(int(of[problem.unknowns.index(d.unknown)]) == own for d in every)

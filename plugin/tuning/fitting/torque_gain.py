@@ -1,7 +1,8 @@
 """Recorded over true efforts: what the torque constant behind a log is wrong by.
 
 Efforts that are estimated from currents are the true ones times a number. The motion knows the
-true ones: the law, with the gains that the motion gives, says what they were.
+true ones: the law, with the gains that the motion gives, says what they were. Where both give kp,
+the number is their ratio: kv by motion may include damping, which efforts do not.
 """
 
 from collections.abc import Sequence
@@ -32,6 +33,7 @@ def torque_gains(
     tracks: Sequence[RecordedTrack],
     places: Sequence[int],
     motion: Findings,
+    efforts: Sequence[Estimate] = (),
 ) -> tuple[Estimate, ...]:
     """One estimate per joint.
 
@@ -39,6 +41,7 @@ def torque_gains(
         drives: with the gains and delays that the motion gave.
         places: the joints.
         motion: what it found, with intervals.
+        efforts: what they gave by themselves.
 
     Raises:
         FitError: a joint has no recorded efforts.
@@ -47,7 +50,28 @@ def torque_gains(
     lacking = [f"{drives.joints[p]}: {reason}" for p, reason in reasons.items() if reason]
     if lacking:
         raise FitError(f"{TORQUE_GAIN}: it needs recorded efforts; {listed(lacking)}")
-    return tuple(_gain(world, drives, tracks, place, motion) for place in places)
+    return tuple(
+        _ratio(drives, place, motion, efforts) or _gain(world, drives, tracks, place, motion)
+        for place in places
+    )
+
+
+def _ratio(
+    drives: Drives, place: int, motion: Findings, efforts: Sequence[Estimate]
+) -> Estimate | None:
+    """kp by efforts over kp by motion; None: one of them is not known."""
+    joint = drives.joints[place]
+    own = [e for e in motion.estimates if (e.joint, e.parameter) == (joint, "kp")]
+    seen = [e for e in efforts if (e.joint, e.parameter) == (joint, "kp")]
+    if not own or not seen or not (own[0].identifiable and seen[0].identifiable):
+        return None
+    first, second = (0.5 * (e.high - e.low) / abs(e.value) for e in (own[0], seen[0]))
+    value = seen[0].value / own[0].value
+    half = abs(value) * float(np.hypot(first, second))
+    return Estimate(
+        joint, drives.actuators[place], TORQUE_GAIN, value, 1.0, value - half, value + half,
+        evidence=EFFORTS,
+    )  # fmt: skip
 
 
 def _gain(

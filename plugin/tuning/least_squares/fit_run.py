@@ -95,7 +95,9 @@ class FitRun:
         by a step alone.
         """
         stage = self._problem.stage
-        if not self._neighbours or not self._delayed or stage.tangent.turns:
+        if not self._neighbours:
+            return self._as_real(point)
+        if not self._delayed or stage.tangent.turns:
             return point
         self._report("delays between steps")
         reach = float(self._bounds[1] - self._bounds[0]) * stage.drives.ticks
@@ -105,6 +107,15 @@ class FitRun:
         more = np.round(found.values[FRACTION] / stage.drives.ticks).astype(np.int64)
         values = {**found.values, FRACTION: np.zeros_like(found.values[FRACTION])}
         return self._inside(replace(found, values=values, lags=found.lags + more))
+
+    def _as_real(self, point: Point) -> Point:
+        """A robot's delays as one number each."""
+        late = [u.place for u in self._problem.unknowns if u.parameter == FRACTION]
+        lags, values = point.lags.copy(), dict(point.values)
+        values[FRACTION] = values[FRACTION].copy()
+        values[FRACTION][late] += (lags * self._problem.stage.drives.ticks)[late]
+        lags[late] = 0
+        return self._inside(replace(point, values=values, lags=lags))
 
     def _approach(self, point: Point) -> tuple[Point, list[FloatArray], list[FloatArray]]:
         """Coarse fit, joint by joint; also returns weights and the initial residuals."""
@@ -147,7 +158,8 @@ class FitRun:
         unknowns = self._problem.unknowns
         point = point.put(unknowns, point.get(unknowns))
         lags = point.lags.copy()
-        lags[self._delayed] = np.clip(lags[self._delayed], *self._bounds)
+        if self._neighbours:
+            lags[self._delayed] = np.clip(lags[self._delayed], *self._bounds)
         return replace(point, lags=lags)
 
     def _settle(

@@ -5,11 +5,12 @@ from dataclasses import replace
 import numpy as np
 
 from mjrig.arrays import FloatArray
+from mjrig.errors import ExecutionError
 from mjrig.scene_edit.scene import Scene
 from mjrig.tuning.simulated.fit_data import FitWindow, RecordedTrack
 from mjrig.tuning.simulated.fit_jobs import Jobs, Stage
 from mjrig.tuning.simulated.plant import FEEDBACK, FRACTION
-from mjrig.tuning.simulated.simulators import BatchSimulator
+from mjrig.tuning.simulated.stages import simulator_of
 
 
 class FinerSimulator:
@@ -20,7 +21,7 @@ class FinerSimulator:
         stage: what is simulated.
 
     Raises:
-        ExecutionError: a controller has no native form.
+        ExecutionError: a law does not run in every step.
     """
 
     def __init__(self, scene: Scene, stage: Stage) -> None:
@@ -35,7 +36,13 @@ class FinerSimulator:
             windows=[_halved_window(window) for window in stage.windows],
             timestep=batch_step,
         )
-        self._simulator = BatchSimulator(other, halved)
+        if (stage.drives.ticks > 1).any():
+            raise ExecutionError("a law does not run in every step")
+        self._simulator = simulator_of(other, halved)
+
+    def close(self) -> None:
+        """Release its resources."""
+        self._simulator.close()
 
     def run(self, jobs: Jobs) -> list[FloatArray]:
         """Simulated minus recorded states of each job (samples, 2 dofs)."""

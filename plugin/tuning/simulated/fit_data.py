@@ -93,7 +93,7 @@ def _track(world: World, actor: str, recording: Recording) -> RecordedTrack:
     matches = _matched(name, world, actor, recording)
     main, whose = matches[actor].recorded, matches[actor]
     has_base = _check_base(name, world, whose)
-    keep = _samples(name, main, recording.steps)
+    keep = _samples(name, main, recording.steps, recording.timestep)
     qpos = np.tile(np.asarray(world.data.qpos), (len(keep), 1))
     qvel = np.tile(np.asarray(world.data.qvel), (len(keep), 1))
     commands = {}
@@ -177,7 +177,7 @@ def _efforts(
     return found
 
 
-def _samples(name: str, share: ActorRecording, steps: int) -> Places:
+def _samples(name: str, share: ActorRecording, steps: int, timestep: float) -> Places:
     """Rows of the state samples that can be simulated to."""
     keep = np.flatnonzero((share.step >= 0) & (share.step <= steps))
     if len(keep) < LEAST_SAMPLES:
@@ -186,9 +186,10 @@ def _samples(name: str, share: ActorRecording, steps: int) -> Places:
         )
     if share.gain_changes:
         at = share.gain_changes[0].step
+        when = at * timestep
         raise FitError(
-            f"{name}: the gains of {share.name!r} change at step {at}; "
-            "a fit needs recordings with the same gains throughout"
+            f"{name}: the gains of {share.name!r} change at step {at} ({when:.3g} s); a fit needs "
+            "the same gains throughout: of a log, --hint span=[FROM,TO] takes a part"
         )
     return keep
 

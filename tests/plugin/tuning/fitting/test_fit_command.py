@@ -112,6 +112,18 @@ def test_values_of_a_rejected_model_are_not_kept(
     assert Path(scene).read_text() == before and not preset.exists()
 
 
+def test_a_rejected_model_is_an_error_for_scripts_without_writing_too(
+    files: tuple[str, str],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    scene, recording = files
+    found = replace(fit(scene, [recording], ["kp"]), rejection="the model is rejected: it leans")
+    monkeypatch.setattr("mjrig.tuning.fitting.fit.fit", lambda *_, **__: found)
+    assert main(["tune", "fit", scene, recording, "--parameters", "kp"]) == 1
+    assert "written" not in capsys.readouterr().err
+
+
 def test_a_recording_that_is_not_there(
     files: tuple[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -165,8 +165,8 @@ def test_gains_that_change(scene: mjrig.Scene, recording: Recording) -> None:
     changed = edited(recording, gain_changes=(GainChange(50, {"kp": np.ones(1)}),))
     with refused(
         FitError,
-        "walk.h5: the gains of 'robot' change at step 50; "
-        "a fit needs recordings with the same gains throughout",
+        "walk.h5: the gains of 'robot' change at step 50 (0.1 s); a fit needs the same gains "
+        "throughout: of a log, --hint span=[FROM,TO] takes a part",
     ):
         fit(scene, [changed], ["kp"])
 

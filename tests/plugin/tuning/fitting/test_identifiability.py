@@ -47,6 +47,18 @@ def test_gains_of_a_joint_that_never_moves_are_unknown(scene: mjrig.Scene) -> No
     assert found["swing", "kp"].value == 40.0
 
 
+def test_a_joint_that_only_settles_by_a_little_tells_nothing(scene: mjrig.Scene) -> None:
+    def nudge(time: float, setpoints: FloatArray) -> None:
+        setpoints[0] = 0.008
+
+    clean = record(mjrig.World(with_others(scene, {f"{PD}.kp": 55.0})), nudge, 2.5)
+    found = fit(scene, [noisy(clean, 0, 1e-5, 1e-3)], ["kp", "kv"])
+    assert {e.reason for e in found.estimates} == {
+        "its setpoint never changes, and the joint hardly moves"
+    }
+    assert [e.value for e in found.estimates] == [40.0, 2.0]
+
+
 def test_a_constant_setpoint_says_nothing_about_a_delay(scene: mjrig.Scene) -> None:
     e = fit(scene, [record(mjrig.World(scene), still, 0.5)], ["delay"])["swing", "delay"]
     assert (e.identifiable, e.value, e.low, e.high) == (False, 0, 0, 20)

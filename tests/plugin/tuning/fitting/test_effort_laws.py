@@ -305,8 +305,8 @@ def test_efforts_that_did_not_move_the_joint_are_noticed(scene: mjrig.Scene) -> 
     (note,) = scaled_found.notes
     assert re.fullmatch(
         r"recorded efforts imply kp of swing 24\.\d+ instead of 3[01]\.\d+, kv of swing 1\.1\d+ "
-        r"instead of 1\.[34]\d*: they are not what moved the joints, their torque constant is wrong "
-        r"\(fit torque_gain\), or the model differs from the recorded robot",
+        r"instead of 1\.[34]\d*: they are not what moved the joints, their torque constant is "
+        r"wrong \(fit torque_gain\), or the model differs from the recorded robot",
         note,
     )
 

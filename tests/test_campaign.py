@@ -27,8 +27,9 @@ def test_endless(tally):
 '''
 
 
-@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("workers", ["0", "1"])
+@pytest.mark.parametrize(
+    ("workers", "end"), [("0", signal.SIGINT), ("0", signal.SIGTERM), ("1", signal.SIGINT)]
+)
 def test_a_campaign_that_is_ended_prints_its_table(
     end: signal.Signals, workers: str, tmp_path: Path
 ) -> None:

@@ -233,7 +233,8 @@ WRONG = {
     "{type: PDController, precision: float16}": (
         "6:41",
         "precision",
-        "dog.PDController.precision: must be one of float64, float32; got 'float16'",
+        "dog.PDController.precision: must be one of float64, float32; got 'float16'; "
+        "did you mean 'float64'?",
     ),
 }
 

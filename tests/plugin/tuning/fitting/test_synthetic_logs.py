@@ -17,7 +17,7 @@ COVERED = 0.9
 def test_intervals_hold_the_truth_of_random_logs(tmp_path: Path, tally: Tally) -> None:
     hits = count = 0
     worst: dict[str, float] = {}
-    for k, rng in enumerate(tally.cases("fits of random logs", 3, 30, minutes=20)):
+    for k, rng in enumerate(tally.cases("fits of random logs", 2, 30, minutes=20)):
         robot, truth = Robot.random(tmp_path / str(k), rng), random_truth(rng)
         log = robot.log(tmp_path / str(k) / "bag", truth, robot.run(truth, 1.9, k), k)
         bounds = {"delay": (0, 14)}

@@ -4,17 +4,18 @@ A run is made as Isaac Lab would describe it, which the loop reads, and written 
 """
 
 import random
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import mujoco
-import numpy as np
 import pytest
 
 import mjrig
 from mjrig.components.importers.importing import import_policy
 from tests.campaign import Tally
 from tests.components.importers import biped
+from tests.components.importers.comparing import difference, or_refused
 from tests.components.importers.isaac import runs
 from tests.components.importers.isaac.test_generated_runs import (
     COMMAND,
@@ -133,23 +134,12 @@ def differences(folder: Path, data: runs.Data, rng: random.Random) -> str:
     world.step(TICKS * data["decimation"])
     full = runs.model(folder, limbs=limbs, motors=motors)  # the loop needs actuators to change
     wanted = runs.reference(full, data, weights_of(network), TICKS, COMMAND, order)
-    if policy.observation.shape != wanted.observation.shape:
-        return f"{policy.observation.size} values instead of {wanted.observation.size}"
-    if not np.allclose(policy.observation, wanted.observation, atol=2e-6):
-        bad = np.flatnonzero(~np.isclose(policy.observation, wanted.observation, atol=2e-6))
-        return f"the observation differs at {bad[:5]}"
-    if not np.allclose(world.data.qpos, wanted.qpos, atol=1e-7):
-        return f"the state differs by {np.abs(world.data.qpos - wanted.qpos).max():.2g}"
-    return ""
+    return difference(world, policy, wanted.observation, wanted.qpos)
 
 
 @pytest.mark.campaign
 def test_generated_runs_of_mjlab_do_what_a_loop_does(tmp_path: Path, tally: Tally) -> None:
     for rng in tally.cases("generated runs of mjlab", 10, 1500):
         data = some_run(rng)
-        try:
-            wrong = differences(tmp_path, data, rng)
-        except mjrig.MjrigError as error:
-            wrong = f"refused: {error}"
-        if wrong:
+        if wrong := or_refused(partial(differences, tmp_path, data, rng)):
             tally.found(f"{wrong}\n{as_mjlab(data)}")

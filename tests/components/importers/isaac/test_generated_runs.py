@@ -2,6 +2,7 @@
 
 import math
 import random
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from mjrig.components.importers.importing import import_policy
 from tests import networks
 from tests.campaign import Tally
 from tests.components.importers import biped
+from tests.components.importers.comparing import or_refused
 from tests.components.importers.isaac import runs
 from tests.components.importers.isaac.plants import network_of
 
@@ -257,9 +259,5 @@ def some_run(rng: random.Random) -> runs.Data:
 def test_generated_runs_do_what_a_loop_does(tmp_path: Path, tally: Tally) -> None:
     for rng in tally.cases("generated runs of Isaac Lab", 8, 2000):
         data = some_run(rng)
-        try:
-            wrong = differences(tmp_path, data, rng)
-        except mjrig.MjrigError as error:
-            wrong = f"refused: {error}"
-        if wrong:
+        if wrong := or_refused(partial(differences, tmp_path, data, rng)):
             tally.found(f"{wrong}\n{data}")

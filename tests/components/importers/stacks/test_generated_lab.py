@@ -1,6 +1,7 @@
 """Files like unitree_rl_lab's deploy.yaml, made at random, against a loop of the tests."""
 
 import random
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import mjrig
 from mjrig.components.importers.importing import import_policy
 from tests.campaign import Tally
 from tests.components.importers import biped
+from tests.components.importers.comparing import difference, or_refused
 from tests.components.importers.isaac.runs import onnx_weights
 
 TICKS, DECIMATION = 4, 10
@@ -141,24 +143,14 @@ def differences(folder: Path, data: Data, rng: random.Random) -> str:
     world.step(TICKS * DECIMATION)
     (weights,) = onnx_weights(network)
     seen = loop.run(weights)
-    if policy.observation.shape != seen.shape:
-        return f"{policy.observation.size} values instead of {seen.size}"
-    if not np.allclose(policy.observation, seen, atol=2e-6):
-        return f"the observation differs at {np.flatnonzero(policy.observation != seen)[:5]}"
-    if not np.allclose(world.data.qpos, loop.state.qpos, atol=1e-7):
-        return f"the state differs by {np.abs(world.data.qpos - loop.state.qpos).max():.2g}"
-    return ""
+    return difference(world, policy, seen, loop.state.qpos)
 
 
 @pytest.mark.campaign
 def test_generated_files_do_what_the_controller_does(tmp_path: Path, tally: Tally) -> None:
     for rng in tally.cases("generated files of unitree_rl_lab", 12, 1500):
         data = some_file(rng)
-        try:
-            wrong = differences(tmp_path, data, rng)
-        except mjrig.MjrigError as error:
-            wrong = f"refused: {error}"
-        if wrong:
+        if wrong := or_refused(partial(differences, tmp_path, data, rng)):
             tally.found(f"{wrong}\n{data}")
 
 

@@ -300,10 +300,10 @@ class _Task:
         found += [
             left_alone(drives, d, float(point.values[d.unknown.parameter][d.unknown.place]))
             for d in gone
-            if d.unknown.parameter not in (FRACTION, CREEP)
+            if d.unknown.parameter != CREEP
         ]
         if self.is_real:
-            found += real_delays(problem, point, errors, self.wanted, gone)
+            found += real_delays(problem, point, errors, self.wanted)
         else:
             limits = delay_bounds(self.bounds)
             found += [delay_estimate(problem, point, p, errors, limits) for p in outcome.profiles]

@@ -61,8 +61,6 @@ APART = {
 CREEP_BOUNDS = (0.01, 100.0)
 #: A mean residual beyond so many times the noise, and this [rad or m], is said.
 OFFSET, LEAST_OFFSET = 3.0, 5e-4
-#: Why a delay of 0 is none that was found.
-AT_ONCE = "commands seem to act before their stamps; --offset moves them"
 OTHERWISE = "other frequencies, amplitudes and poses"
 
 
@@ -133,9 +131,7 @@ def as_vague(found: Estimate, problem: Problem, vague: Sequence[Dropped]) -> Est
     return found
 
 
-def real_delays(
-    problem: Problem, point: Point, spread: Spread, wanted: Wanted, gone: Sequence[Dropped]
-) -> list[Estimate]:
+def real_delays(problem: Problem, point: Point, spread: Spread, wanted: Wanted) -> list[Estimate]:
     """Delays in ticks, as real numbers."""
     drives, tracks = problem.stage.drives, problem.stage.tracks
     error = {
@@ -143,7 +139,6 @@ def real_delays(
         for u, e in zip(problem.unknowns, spread.errors, strict=True)
         if u.parameter == FRACTION
     }
-    vague = {d.unknown.place: d for d in gone if d.unknown.parameter == FRACTION}
     found = []
     for p in wanted.get(DELAY, ()):
         lag, tick = int(point.lags[p]), float(drives.ticks[p])
@@ -154,14 +149,9 @@ def real_delays(
             half = QUANTILE * error[p] / tick
             one = replace(one, low=max(value - half, 0.0), high=value + half)
             share = half / max(value, 1.0)
-            if not value:
-                one = replace(one, high=np.inf, identifiable=False, reason=AT_ONCE)
-            elif share > VAGUE:
+            if share > VAGUE:
                 one = replace(one, identifiable=False, reason=too_little(share))
             found.append(one)
-        elif p in vague:
-            nothing = replace(one, value=old, low=0.0, high=np.inf, identifiable=False)
-            found.append(replace(nothing, reason=vague[p].reason))
         else:
             found.append(delay_of(drives, tracks, p, lag, [lag], (0, lag)))
     return found

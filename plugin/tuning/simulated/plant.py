@@ -28,7 +28,7 @@ DYNAMICS = {
     FRICTION: "dof_frictionloss",
 }
 DELAY = "delay"
-#: What a delay of a real robot exceeds whole ticks by [physics steps]: found together with it.
+#: What a delay exceeds whole ticks by [physics steps]; all of it, of a robot.
 FRACTION = "fraction"
 #: How much more a joint creeps while dry friction holds it than the model says. MuJoCo's friction
 #: is soft, by an amount that follows from the inertia; a robot's is not, or by another amount.

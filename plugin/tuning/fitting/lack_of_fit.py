@@ -158,17 +158,15 @@ class _Judge:
         if not (math.isfinite(power) and power > LEFT**2 * size and size > 0.0):
             return None
         scores = self._products(left)
-        # What goes one way all the time is what is tested, not its spread.
-        variance = sum(float(long_run(s - s.mean())[0, 0]) for s in scores)
-        total = sum(float(s.sum()) for s in scores)
-        if not variance > 0.0:
+        score = _standardised(scores)
+        if not math.isfinite(score):
             return None
         errors = np.where(self._spread.errors > 0.0, self._spread.errors, np.inf)
-        amount = -total / power
+        amount = -sum(float(s.sum()) for s in scores) / power
         moved = np.abs(along * amount)
         matters = moved > LEAST_SHARE * self._sizes
         shift = float(np.max(np.where(matters, moved / errors, 0.0), initial=0.0))
-        return Suspect(words, total / math.sqrt(variance), amount, shift)
+        return Suspect(words, score, amount, shift)
 
     def _products(self, direction: Sequence[FloatArray]) -> list[FloatArray]:
         """Per recording (samples, 1): what each sample adds to the score."""
@@ -179,6 +177,23 @@ class _Judge:
             own = (d * r).reshape(rows, -1).sum(axis=1, keepdims=True)
             found.setdefault(window.track, []).append(own)
         return [np.concatenate(parts) for parts in found.values()]
+
+
+def _standardised(scores: Sequence[FloatArray]) -> float:
+    """The sum of autocorrelated scores in standard errors; nan: they do not vary.
+
+    Scores that go on for long are few independent ones, whose spread is known badly: the sum is
+    one of Student's t then, and is returned as the normal deviate that is as rare (Wallace 1959).
+    """
+    # What goes one way all the time is what is tested, not its spread.
+    centred = [s - s.mean() for s in scores]
+    variance = sum(float(long_run(s)[0, 0]) for s in centred)
+    if not variance > 0.0:
+        return math.nan
+    t = sum(float(s.sum()) for s in scores) / math.sqrt(variance)
+    share = min(sum(float((s**2).sum()) for s in centred) / variance, 1.0)
+    n = max(share * sum(map(len, scores)), 1.0)
+    return math.copysign((8 * n + 1) / (8 * n + 3) * math.sqrt(n * math.log1p(t * t / n)), t)
 
 
 def _directions(problem: Problem, solution: Solution) -> Iterator[tuple[str, Direction]]:

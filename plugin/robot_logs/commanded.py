@@ -1,7 +1,7 @@
 """Commands of a log as setpoints at physics steps, with the gains that came with them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -47,7 +47,7 @@ def commanded(
     parts: dict[str, list[FloatArray]] = {"position": [], "velocity": [], "feedforward": []}
     gains: dict[str, list[FloatArray]] = {name: [] for name in _GAINS}
     for table, own in zip(tables, held, strict=True):
-        stamped = JointTable(table.time - places.offset, table.values, table.joints, table.timed)
+        stamped = replace(table, time=table.time - places.offset)
         parts["position"].append(own.means(table.values, every))
         for name, quantity in _SETPOINTS.items():
             parts[name].append(own.means(quantities.command_column(quantity, stamped), every))

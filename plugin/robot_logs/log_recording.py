@@ -18,6 +18,7 @@ from mjrig.recording.recording import (
 )
 from mjrig.robot_logs.alignment import ENOUGH, Effect, LawData, effect_of_commands, thickened
 from mjrig.robot_logs.clocks import Timed, origins, timed, within
+from mjrig.robot_logs.command_ages import sent_commands
 from mjrig.robot_logs.commanded import StepTimes, commanded
 from mjrig.robot_logs.containers.container import LogFile
 from mjrig.robot_logs.loading import load
@@ -85,7 +86,7 @@ class _Making:
         positions = self._quantities.tables("position")
         state = positions[0]
         self._check_moves(positions)
-        commands = self._quantities.commands()
+        commands = self._sent(self._quantities.commands(), state)
         velocities = self._quantities.velocities(positions)
         efforts = self._quantities.tables("effort")
         effect = self._effect(state, velocities, efforts, commands)
@@ -191,7 +192,27 @@ class _Making:
         found = []
         for table in commands:
             time, values = thickened(table.time, table.values, thick)
-            found.append(JointTable(time + offset, values, table.joints, table.timed))
+            shown = table.shown
+            if shown is not None:
+                shown = thickened(table.time, shown[:, None], thick)[1][:, 0]
+            found.append(replace(table, time=time + offset, values=values, shown=shown))
+        return found
+
+    def _sent(self, commands: Sequence[JointTable], state: JointTable) -> list[JointTable]:
+        """Commands of rows that have the states' times, at the times they were sent instead."""
+        found = []
+        for table in commands:
+            is_shown = table.timed.name == state.timed.name and len(table.time) == len(state.time)
+            sent = sent_commands(table.time, table.values) if is_shown else None
+            if sent is None:
+                found.append(table)
+                continue
+            self._notes.append(
+                f"{table.timed.name}: its rows show commands of a clock of their own, sent about "
+                f"every {sent.period * 1e3:.3g} ms: each is taken to be sent when it lies on the "
+                f"smooth curve of the others, {sent.missed} that no row shows are interpolated"
+            )
+            found.append(replace(table, time=sent.time, values=sent.values, shown=sent.shown))
         return found
 
     def _say_effect(self, effect: Effect, timestep: float) -> float:

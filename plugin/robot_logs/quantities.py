@@ -32,12 +32,16 @@ PERIOD = 0.002
 
 @dataclass(frozen=True)
 class JointTable:
-    """A quantity of some joints: (n, joints) at times (n,)."""
+    """A quantity of some joints: (n, joints) at times (n,).
+
+    `shown` (n,) is when the log shows each row; None: at its own time.
+    """
 
     time: FloatArray
     values: FloatArray
     joints: tuple[str, ...]
     timed: Timed
+    shown: FloatArray | None = None
 
 
 class Quantities:
@@ -193,8 +197,9 @@ class Quantities:
         found = large_empty(command.values.shape)
         for column in columns_of(found):
             column[:] = 0.0
+        at = command.time if command.shown is None else command.shown
         for table in self.tables(quantity):
-            held = np.searchsorted(table.time, command.time + 1e-9, side="right") - 1
+            held = np.searchsorted(table.time, at + 1e-9, side="right") - 1
             for k, name in enumerate(table.joints):
                 if name in command.joints:
                     values = np.nan_to_num(table.values[np.maximum(held, 0), k])

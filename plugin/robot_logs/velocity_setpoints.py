@@ -25,6 +25,7 @@ from mjrig.robot_logs.alignment import (
     Rows,
     windows_of,
 )
+from mjrig.robot_logs.resampling import derived
 
 #: A logger that repeats more than this share of the commands has a clock of its own; so many are
 #: smoothed then, which leaves motions of a twentieth of their rate as they are.
@@ -45,8 +46,7 @@ def rates(time: FloatArray, values: FloatArray) -> FloatArray:
     steps = np.diff(values, axis=0)
     again = (steps == 0.0) & (np.abs(np.roll(steps, 1, axis=0)) > 0.0)
     if float(again.mean()) <= REPEATED:
-        found: FloatArray = np.gradient(values, time, axis=0)
-        return found
+        return derived(time, values, ())
     reach = SMOOTHED // 2
     powers = np.vander(np.arange(-reach, reach + 1), 4, increasing=True)
     kernel = np.linalg.pinv(powers)[1][::-1] / float(np.median(np.diff(time)))

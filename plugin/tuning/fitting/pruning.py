@@ -11,10 +11,13 @@ from mjrig.tuning.least_squares.fit_run import FitOutcome
 from mjrig.tuning.least_squares.points import Point, Unknown
 from mjrig.tuning.least_squares.solver import Solution, System
 from mjrig.tuning.least_squares.statistics import QUANTILE, Spread, first_weights, spread
+from mjrig.tuning.simulated.plant import CREEP
 
 #: Unknowns without which the cost is this many times the noise higher are not left out: three
 #: standard errors.
 MISSED = 9.0
+#: An interval that reaches less than this many times a value either way tells something.
+LOOSE = 2.0
 
 
 @dataclass(frozen=True)
@@ -105,6 +108,19 @@ def _but(problem: Problem, out: Sequence[Unknown]) -> Problem:
     return problem.with_unknowns([u for u in problem.unknowns if u not in out])
 
 
+def _tells_something(problem: Problem, solution: Solution, errors: Spread, index: int) -> bool:
+    """Whether a robot's log bounds an unknown, however loosely.
+
+    Kept at the scene's value, which is no robot's, it would shift what it is correlated with, such
+    as a delay, out of intervals that know nothing of it.
+    """
+    unknown, tracks = problem.unknowns[index], problem.stage.tracks
+    if unknown.parameter == CREEP or not any(track.is_real for track in tracks):
+        return False
+    value = float(solution.point.get([unknown])[0])
+    return QUANTILE * float(errors.errors[index]) < LOOSE * max(unknown.scale, abs(value))
+
+
 def _is_missed(
     now: Pruned, errors: Spread, without: FitOutcome, drop: Dropped, every: Sequence[Dropped]
 ) -> bool:
@@ -116,6 +132,8 @@ def _is_missed(
     if is_held(problem, drop.unknown):
         return False
     index = problem.unknowns.index(drop.unknown)
+    if _tells_something(problem, now.outcome.solution, errors, index):
+        return True
     here, there = (s.point.get([drop.unknown]) for s in (now.outcome.solution, without.solution))
     if abs(float(here[0] - there[0])) > QUANTILE * float(errors.errors[index]):
         return True

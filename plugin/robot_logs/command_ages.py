@@ -43,12 +43,16 @@ AS_GOOD, NEARBY = 0.95, 12
 #: Commands of which one is the latest that a row can show; the cost of one that does not fit at
 #: all, and of two in the wrong order.
 LAST, WORST, IMPOSSIBLE = 3, 1.0, 1e6
+#: So many joints tell enough.
+TELLING = 6
 #: Youngest ages that are tried, in parts of the period, and what older ones than can be cost.
 PHASES, OLD = 6, 0.1
+#: What ages cost that drift though nothing asks for it.
+DRIFT = 0.01
 #: Commands by which the count of all may be wrong at first.
 MISCOUNTED = 2
 #: The curve must be so much smoother, and ages must differ by this share of the period.
-SMOOTHER, VARY = 0.3, 0.05
+SMOOTHER, VARY = 0.05, 0.05
 #: Ages may exceed what they can be by this share, for jitter.
 SLACK = 1.6
 #: Share of the commands that may be shown before they seem to be sent, by jitter.
@@ -72,6 +76,7 @@ class Sent:
         period: the usual time between two [s].
         missed: how many were put on the curve between others.
         jitter: how far from multiples of the period they were sent, rms [s].
+        earlier: all may have been sent by up to this much earlier [s].
     """
 
     time: FloatArray
@@ -80,6 +85,7 @@ class Sent:
     period: float
     missed: int
     jitter: float
+    earlier: float
 
 
 def sent_commands(time: FloatArray, values: FloatArray) -> Sent | None:
@@ -114,7 +120,13 @@ def sent_commands(time: FloatArray, values: FloatArray) -> Sent | None:
     sent = np.maximum.accumulate(shown - ages)
     period = float(np.median([p.period for p in known]))
     jitter = float(np.sqrt(np.mean(np.concatenate([p.jitter for p in known]) ** 2)))
-    return _with_missed(shown, sent, curve, period, jitter)
+    times, rows = _with_missed(sent, period)
+    seen = np.interp(rows, np.arange(len(sent)), shown)
+    values = np.empty((len(times), curve.shape[1]))
+    curved_at(sent, curve, derived(sent, curve, ()), times, values)
+    widest = max(float(np.quantile(p.ages, 1.0 - YOUNGEST)) for p in known)
+    earlier = max(min(period, rate) - widest, 0.0)
+    return Sent(times, values, seen, period, len(times) - len(sent), jitter, earlier)
 
 
 @dataclass(frozen=True)
@@ -175,6 +187,8 @@ def _numbers(shown: FloatArray, curve: FloatArray, periods: FloatArray, rate: fl
         periods: of the commands that are tried.
     """
     ways = np.stack(np.meshgrid(*[np.arange(LAST)] * 4, indexing="ij"), axis=-1).reshape(-1, 4)
+    fastest = np.argsort((np.diff(curve, axis=0) ** 2).sum(axis=0))[-TELLING:]
+    curve = curve[:, fastest]
     found = []
     for period in periods:
         for youngest in np.arange(PHASES) / PHASES:
@@ -182,9 +196,11 @@ def _numbers(shown: FloatArray, curve: FloatArray, periods: FloatArray, rate: fl
             age = (shown - shown[0]) / period - youngest
             latest = np.floor(age + 0.5)
             late = (age - latest)[:, None] + np.arange(LAST)
-            beyond = np.maximum(-late, 0.0) + np.maximum(late - min(1.0, rate / period), 0.0)
+            oldest = min(1.0, rate / period)
+            beyond = np.maximum(-late, 0.0) + np.maximum(late - oldest, 0.0)
+            odd = OLD * beyond**2 + DRIFT * (late - 0.5 * oldest) ** 2
             costs = _way_costs(latest, curve, ways).reshape(-1, *[LAST] * 4)
-            found.append(_least_way(costs, OLD * beyond**2, latest))
+            found.append(_least_way(costs, odd, latest))
     return min(found, key=lambda one: one[0])[1]
 
 
@@ -326,14 +342,9 @@ def _roughness(time: FloatArray, values: FloatArray) -> float:
     return float(np.sqrt(np.mean((values[REACH:-REACH] - curve) ** 2)))
 
 
-def _with_missed(
-    shown: FloatArray, sent: FloatArray, curve: FloatArray, period: float, jitter: float
-) -> Sent:
-    """With those that the table misses, at even times between their neighbours."""
+def _with_missed(sent: FloatArray, period: float) -> tuple[FloatArray, FloatArray]:
+    """Times, also of those that the table misses, and their places among those that it shows."""
     counts = np.round(np.diff(sent) / period).astype(int)
     counts = np.where(counts > MOST_MISSED, 1, np.maximum(counts, 1))
     rows = np.concatenate([k + np.arange(n) / n for k, n in enumerate(counts)] + [[len(sent) - 1]])
-    time, seen = (np.interp(rows, np.arange(len(sent)), t) for t in (sent, shown))
-    values = np.empty((len(time), curve.shape[1]))
-    curved_at(sent, curve, derived(sent, curve, ()), time, values)
-    return Sent(time, values, seen, period, len(time) - len(sent), jitter)
+    return np.interp(rows, np.arange(len(sent)), sent), rows

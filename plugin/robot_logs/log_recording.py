@@ -210,7 +210,8 @@ class _Making:
             self._notes.append(
                 f"{table.timed.name}: its rows show commands of a clock of their own, sent about "
                 f"every {sent.period * 1e3:.3g} ms: each is taken to be sent when it lies on the "
-                f"smooth curve of the others, {sent.missed} that no row shows are interpolated"
+                f"smooth curve of the others{_if_earlier(sent.earlier)}; {sent.missed} that no row "
+                "shows are interpolated"
             )
             found.append(replace(table, time=sent.time, values=sent.values, shown=sent.shown))
         return found
@@ -408,3 +409,7 @@ class _Making:
 
 def _nth(count: int) -> str:
     return {2: "second", 3: "third"}.get(count, f"{count}th")
+
+
+def _if_earlier(most: float) -> str:
+    return f" (all may have been sent up to {most * 1e3:.2g} ms earlier)" if most > 1e-4 else ""

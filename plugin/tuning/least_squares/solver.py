@@ -31,6 +31,8 @@ LONGEST = 0.7
 SLOW = 0.3
 #: Done when a step gains less than this much of the mean squared residual: 0.1 standard errors.
 GAIN = 1e-2
+#: Residuals larger than the noise are taken to be correlated over as many samples, and at most:
+SMOOTH = 100.0
 #: Nor is a step worth it that gains less than this share of the cost: contacts make progress slow.
 CRAWL = 2e-6
 
@@ -185,7 +187,9 @@ class _Progress:
         best = np.argmin(costs, axis=0)
         left = costs[best, np.arange(len(best))]
         self._gained = gained = self.costs - left
-        self._small = gained <= self._least * np.maximum(self.costs / self._sizes, 1e-6)
+        mean = np.maximum(self.costs / self._sizes, 1e-6)
+        # Beyond the noise they are smooth: few independent ones, of which standard errors are made.
+        self._small = gained <= self._least * mean * np.clip(mean, 1.0, SMOOTH)
         self._slow = self._small | (gained > SLOW * self._last)  # they bring little more
         won = gained > 0.0
         damping = np.maximum(self.damping * np.asarray(DAMPINGS)[best], LEAST_DAMPING)

@@ -8,7 +8,7 @@ import numpy as np
 
 from mjrig.arrays import FloatArray
 from mjrig.errors import RecordingError
-from mjrig.large_arrays import large_empty, let_go
+from mjrig.large_arrays import columns_of, large_empty, let_go
 from mjrig.names import how_many, listed
 from mjrig.recording.recording import (
     ActorRecording,
@@ -116,7 +116,11 @@ class _Making:
     def _check_moves(self, positions: Sequence[JointTable]) -> None:
         if not positions:
             raise RecordingError(f"{self._log.path}: has no positions of the mapped joints")
-        largest = max(float(np.ptp(t.values, axis=0).max()) for t in positions)
+        largest = max(
+            float(np.nanmax(column) - np.nanmin(column))
+            for t in positions
+            for column in columns_of(t.values)
+        )
         let_go()
         if largest <= STILL:
             raise RecordingError(
@@ -136,7 +140,7 @@ class _Making:
             return None
         effort, command, velocity = efforts[0], commands[0], velocities[0]
         names = [n for n in state.joints if n in effort.joints and n in command.joints]
-        if not names or (effort.time is not state.time and effort.timed.name != state.timed.name):
+        if not names or effort.timed.name != state.timed.name:
             return None
         where = [[t.joints.index(n) for n in names] for t in (state, velocity, effort, command)]
         speeds = self._quantities.command_column("command_velocity", command)
@@ -148,7 +152,7 @@ class _Making:
             state.time[some],
             state.values[some, where[0]].astype(np.float64),
             velocity.values[some, where[1]].astype(np.float64),
-            effort.values[some, where[2]].astype(np.float64),
+            at_steps(effort.time, effort.values[:, where[2]], state.time[some]),
             command.time[sent],
             command.values[sent, where[3]],
             speeds[sent, where[3]],

@@ -167,7 +167,7 @@ class Quantities:
                 if name in recorded:
                     other, place = recorded[name]
                     own = _at(table.time, other, place)
-                    lag = lag_of(own[rows, None], slopes[:, k : k + 1])
+                    lag = lag_of(np.asarray(own[rows]), slopes[:, k])
                     if lag <= MOST_LAG:
                         columns[:, k] = own
                         continue

@@ -145,9 +145,14 @@ class _Change:
     """Finds when velocity setpoints set in and end, between windows with and without them."""
 
     def __init__(
-        self, motion: LawData, moving: LawData, windows: Rows, delay: float, is_moving: FloatArray
+        self,
+        motion: LawData,
+        moving: LawData,
+        windows: Rows,
+        delay: float,
+        is_moving: npt.NDArray[np.bool_],
     ) -> None:
-        self._delay, self._windows, self._is_moving = delay, windows, np.asarray(is_moving, bool)
+        self._delay, self._windows, self._is_moving = delay, windows, is_moving
         self._time = motion.time
         self._left = self._squares(motion, moving)
 

@@ -208,7 +208,7 @@ class _Making:
             if late > 5 * state.timed.usual:
                 self._notes.append(f"the first {late:.3g} s have no commands and are left out")
             return float(kept[0])
-        return first
+        return float(positions[0].time[positions[0].time >= first][0])
 
     def _steps(
         self, state: JointTable, positions: Sequence[JointTable], start: float, timestep: float

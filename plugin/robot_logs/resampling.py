@@ -21,6 +21,10 @@ LONGEST_LAG = 40
 FOLLOWS = 0.8
 
 
+#: Stamps are as exact as this share of a step: seconds since 1970 have seven digits behind.
+SLACK = 1e-3
+
+
 def stretches(count: int, gaps: Sequence[int]) -> list[slice]:
     """Rows between gaps."""
     edges = [0, *gaps, count]
@@ -86,8 +90,9 @@ def sampled_steps(
     begins: list[int] = []
     for part in stretches(len(time), gaps):
         own = time[part]
-        steps = np.unique(np.round(own / timestep).astype(np.int64))
-        slack = 1e-6 * timestep
+        # Not `np.round`: halves would become the same even step two by two.
+        steps = np.unique(np.floor(own / timestep + 0.5 + SLACK).astype(np.int64))
+        slack = SLACK * timestep
         at = steps * timestep
         inside = (at >= own[0] - slack) & (at <= own[-1] + slack)
         steps = steps[inside]

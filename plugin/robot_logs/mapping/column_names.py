@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mjrig.robot_logs.mapping.column_units import NamedUnit, unit_of
+from mjrig.robot_logs.containers.column_units import NamedUnit, unit_of
 
 _WORDS = {
     "position": {"q", "pos", "position", "angle", "ang", "qpos", "theta", "θ", "encoder", "enc",

@@ -4,6 +4,8 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
+import mujoco
+
 from mjrig.check.finding import Finding, note, warning
 from mjrig.check.remedy import patching, setting
 from mjrig.control.articulation import Articulation
@@ -12,6 +14,7 @@ from mjrig.control.effort_limits import model_ranges, owned, symmetric
 from mjrig.model.binding import ActuatorBinding
 from mjrig.motors.joint_motor import MotorOnJoint
 from mjrig.motors.motor import Motor
+from mjrig.motors.motor_file import MotorOutput
 
 #: Properties of clamps that are an effort or a speed of the motor.
 _EFFORTS, _SPEEDS = ("max_effort", "y1"), ("velocity_limit", "x2")
@@ -31,8 +34,35 @@ def about_motors(robot: Articulation, model: Any) -> Iterator[Finding]:
         if binding.motor is not None and binding.actuator_id not in taken:
             yield from _about_native(robot, binding, binding.motor)
     for joint, found in robot.model_map.motors.items():
+        yield from _about_kind(robot, model, joint, found.motor)
         yield from _about_joint(robot, joint, found)
         yield from _about_speed(robot, model, joint, found.motor)
+
+
+def _about_kind(robot: Articulation, model: Any, joint: str, motor: Motor) -> Iterator[Finding]:
+    """A rotary motor on a slide: its numbers are the joint's, whatever the actuator's gear is."""
+    index = robot.model_map.joint_ids[robot.joint_names.index(joint)]
+    is_slide = int(model.jnt_type[index]) == mujoco.mjtJoint.mjJNT_SLIDE
+    is_linear = motor.file.output is MotorOutput.LINEAR
+    if is_slide == is_linear:
+        return
+    mine, others = ("linear", "hinge") if is_linear else ("rotary", "slide")
+    units = ("N", "m/s", "kg"), ("N·m", "rad/s", "kg·m²")
+    own, taken = units if is_linear else units[::-1]
+    parts = ("effort", "speed", "armature")
+    said = ", ".join(f"{p} [{a}] as {b}" for p, a, b in zip(parts, own, taken, strict=True))
+    fix = "for a pinion of radius r: effort / r, speed · r, armature / r², output: linear"
+    if is_linear:
+        fix = "for a lever of length r: effort · r, speed / r, armature · r², output: rotary"
+    yield warning(
+        "motor-kind",
+        robot.name,
+        (joint,),
+        f"is a {others}, and its motor {motor} is {mine}: its numbers are taken for the joint's, "
+        f"{said}; a gear of the actuator does not change that",
+        f"a motor file with the numbers at the {others} ({fix})",
+        by_hand="what is between motor and joint is for you to say",
+    )
 
 
 def _most(value: float) -> float:

@@ -1,6 +1,7 @@
 """MotorFile: the declaration of a motor's file, in config/motors or beside a scene."""
 
 from collections.abc import Mapping
+from enum import StrEnum
 from pathlib import Path
 from typing import Self
 
@@ -12,7 +13,7 @@ from mjrig.properties.component import Component
 from mjrig.properties.has_properties import HasProperties
 from mjrig.properties.mapping_kinds import Table, a_name
 from mjrig.properties.nested_kinds import Nested, NestedList
-from mjrig.properties.scalar_kinds import OptionalFloat, Text
+from mjrig.properties.scalar_kinds import Choice, OptionalFloat, Text
 from mjrig.yaml_text.yaml_document import Document
 
 MARK = "mjrig_motor"
@@ -20,13 +21,25 @@ FORMAT = 1
 _LARGEST_FILE = 1_000_000
 
 
+class MotorOutput(StrEnum):
+    """How a motor's output moves."""
+
+    ROTARY = "rotary"
+    LINEAR = "linear"
+
+
 class MotorFile(Component):
     """A servo or drive: torque-speed limits, friction, reflected inertia, gear, electronics.
 
-    A file begins with `mjrig_motor: 1`. Every number is at the output shaft.
+    A file begins with `mjrig_motor: 1`. Every number is at the output: of a linear one N·m are N,
+    rad are m, kg·m² are kg.
     """
 
     title = Text("", doc="Maker and model.")
+    output = Choice(
+        MotorOutput.ROTARY,
+        doc="How its output moves: a hinge needs a rotary, a slide a linear one.",
+    )
     gear = OptionalFloat(
         None, min=0.0, above=True, doc="Reduction, for information: all numbers are behind it."
     )

@@ -149,6 +149,11 @@ class Recording:
     segments: tuple[int, ...] = (0,)
 
     @property
+    def is_measured(self) -> bool:
+        """Whether it is of a real robot, by its log: then its numbers contain noise."""
+        return "log" in self.attributes
+
+    @property
     def duration(self) -> float:
         """Simulated seconds."""
         return self.steps * self.timestep

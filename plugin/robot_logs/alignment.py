@@ -3,6 +3,9 @@
 Clock offset and delay have the same effect on commands and states; only their sum can be found.
 Gains may differ from window to window. A recorder may have kept every k-th command only: then the
 efforts follow commands in between, and those are interpolated.
+
+A delay is only said with the whole range of delays that explain the efforts about as well: with a
+slow motion that may be all of them, as a law with another damping does the same.
 """
 
 from dataclasses import dataclass
@@ -17,9 +20,10 @@ Rows = npt.NDArray[np.intp]
 #: Delays that are tried [s].
 EARLIEST, LATEST = -0.03, 0.15
 COARSE, FINE = 0.001, 0.00025
-NEAR = 0.008
-#: Windows this far apart disagree [s].
-FAR = 0.005
+#: A delay is possible if it leaves less than so many times what the best one leaves, of each joint.
+ALIKE = 1.25
+#: A range of delays wider than this is no estimate [s].
+WIDEST = 0.015
 #: Window in which gains are constant [s], and the least samples of one.
 WINDOW, LEAST = 1.0, 40
 #: So many samples are enough.
@@ -28,26 +32,35 @@ ENOUGH = 8000
 EXPLAINED = 0.8
 #: A law that leaves less has all commands.
 WELL = 0.002
+#: A table that repeats more than this share of the commands has rows of its own rate.
+REPEATED = 0.05
 #: Commands per recorded one that are tried, and how much better one must explain the efforts.
 THINNED, CLEARLY = (2, 3, 4, 5), 1.5
 
 
 @dataclass(frozen=True)
 class Effect:
-    """Commands act `delay` after their stamp [s], ± `error` (two standard errors).
+    """Commands act `delay` after their stamp [s], ± `error`: the range of possible ones.
 
-    `thinned`: the recorder kept every so many-th command, 1 for all of them.
+    `thinned`: the recorder kept every so many-th command, 1 for all of them. `rows`: commands have
+    the stamps of the rows they were first seen in, so many delays apart [s]; 0: their own.
+    `left`: what it leaves of the efforts, as a share.
     """
 
     delay: float
     error: float
     joints: int
     thinned: int = 1
+    rows: float = 0.0
+    left: float = 0.0
 
 
 @dataclass(frozen=True)
 class LawData:
-    """States at times (n,) [s], commands at times (m,): columns are joints."""
+    """States at times (n,) [s], commands at times (m,): columns are joints.
+
+    `rows`: time between states whose stamps the commands have; 0: commands have their own [s].
+    """
 
     time: FloatArray
     position: FloatArray
@@ -56,6 +69,7 @@ class LawData:
     command_time: FloatArray
     command: FloatArray
     command_velocity: FloatArray
+    rows: float = 0.0
 
 
 def thickened(time: FloatArray, values: FloatArray, count: int) -> tuple[FloatArray, FloatArray]:
@@ -70,54 +84,92 @@ def thickened(time: FloatArray, values: FloatArray, count: int) -> tuple[FloatAr
     return at, found
 
 
-def effect_of_commands(motion: LawData) -> Effect | None:
-    """The delay of commands against states; None: no law of the commands explains the efforts."""
+def effect_of_commands(motion: LawData) -> Effect | str:
+    """The delay of commands against states, or why it cannot be told."""
     at = motion.command_time
     inside = (motion.time > at[0] + LATEST) & (motion.time < at[-1] + EARLIEST)
     rows = np.flatnonzero(inside)[:ENOUGH]
     if len(rows) < LEAST:
-        return None
-    windows = windows_of(motion.time[rows])
-    grid = np.arange(EARLIEST, LATEST, COARSE)
-    found, thinned = LawCosts(motion, rows[windows], 1), 1
-    tried, coarse = grid, found.over(grid)
-    centre = float(grid[int(np.argmin(np.log(coarse).sum(axis=(1, 2))))])
-    near = np.arange(centre - NEAR, centre + NEAR, COARSE)
-    least = float(np.log(found.over(near)).sum(axis=(1, 2)).min())
-    least -= len(windows) * motion.command.shape[1] * np.log(CLEARLY)
-    is_explained = float(np.median(coarse.min(axis=0))) < WELL
-    for count in () if is_explained else THINNED:
-        other = LawCosts(motion, rows[windows], count)
-        left = other.over(near)
-        sums = np.log(left).sum(axis=(1, 2))
-        if sums.min() < least:
-            found, thinned, least = other, count, float(sums.min())
-            tried, coarse = near, left
-            centre = float(near[int(np.argmin(sums))])
-    telling = coarse.min(axis=0) < 1.0 - EXPLAINED
+        return f"there are {len(rows)} samples of states between commands"
+    used = rows[windows_of(motion.time[rows])]
+    grid = _delays(motion.rows)
+    costs = LawCosts(motion, used, 1)
+    left = costs.over(grid)
+    thinned = 1
+    if float(np.median(left.min(axis=0))) >= WELL and not _repeats(motion):
+        thinned, costs, left = _thinned(motion, used, costs, grid, left)
+    telling = left.min(axis=0) < 1.0 - EXPLAINED
     if not telling.any():
-        return None
-    grid = np.arange(centre - 5 * COARSE, centre + 5 * COARSE, FINE)
-    fine = np.log(found.over(grid))
-    fine[:, ~telling] = 0.0
-    delay, flat = _least(grid, fine.sum(axis=(1, 2)))
-    parts = [fine[:, w].sum(axis=1) for w in range(len(windows)) if telling[w].any()]
-    each = np.array([_least(grid, part)[0] for part in parts])
-    spread = 1.4826 * float(np.median(np.abs(each - np.median(each))))
-    error = 2.0 * 1.2533 * spread / np.sqrt(len(each)) if len(each) > 2 else COARSE
-    apart = _apart(delay, tried, coarse, telling)
-    error = max(float(error), apart)
-    return Effect(delay, max(error, flat, FINE), int(telling.any(axis=0).sum()), thinned)
+        return "no PD law of the commands explains the efforts"
+    weights = np.where(telling, costs.totals, 0.0)
+    found, possible = _possible(grid, left, weights)
+    widest = max(WIDEST, 2.5 * motion.rows)
+    if possible[0] == grid[0] or possible[1] == grid[-1] or np.ptp(possible) > widest:
+        return (
+            f"commands that act from {possible[0] * 1e3:.0f} to {possible[1] * 1e3:.0f} ms after "
+            "their stamp explain the efforts about as well"
+        )
+    if not motion.rows:
+        fine = np.arange(possible[0] - COARSE, possible[1] + COARSE + 0.5 * FINE, FINE)
+        left = costs.over(fine)
+        found, possible = _possible(fine, left, weights)
+        possible = (possible[0] - FINE, possible[1] + FINE)
+    centre = motion.rows / 2.0  # a delay of whole rows is the last of those that do the same
+    low, high = possible[0] + centre - motion.rows, possible[1] + centre + motion.rows
+    share = float((left * weights).sum(axis=(1, 2)).min() / weights.sum())
+    joints = int(telling.any(axis=0).sum())
+    if motion.rows:
+        found = 0.5 * (low + high)
+    error = max(high - found, found - low)
+    return Effect(found, float(error), joints, thinned, motion.rows, share)
 
 
-def _apart(
-    delay: float, grid: FloatArray, left: FloatArray, telling: npt.NDArray[np.bool_]
-) -> float:
-    """How far windows disagree about the delay; 0: most of them agree."""
-    sums = np.where(telling, np.log(left), 0.0).sum(axis=2)
-    found = grid[np.argmin(sums, axis=0)][telling.any(axis=1)]
-    off = np.abs(found - delay)
-    return float(off.max()) if (off > FAR).mean() > 0.25 else 0.0
+def _repeats(motion: LawData) -> bool:
+    """Whether rows repeat commands, as those that come less often than rows: none is missing."""
+    same = (np.diff(motion.command, axis=0) == 0.0).all(axis=1)
+    return bool(motion.rows) and float(same.mean()) > REPEATED
+
+
+def _delays(rows: float) -> FloatArray:
+    """Delays to try; between whole rows, where commands have the stamps of rows."""
+    if not rows:
+        return np.arange(EARLIEST, LATEST, COARSE)
+    return (np.arange(np.floor(EARLIEST / rows), np.ceil(LATEST / rows) + 1) - 0.5) * rows
+
+
+def _thinned(
+    motion: LawData, used: Rows, costs: "LawCosts", grid: FloatArray, left: FloatArray
+) -> tuple[int, "LawCosts", FloatArray]:
+    """How many commands there were for each recorded one, if that explains the efforts clearly."""
+    least = float(np.log(left).sum(axis=(1, 2)).min())
+    least -= left[0].size * np.log(CLEARLY)
+    found = 1, costs, left
+    for count in THINNED:
+        other = LawCosts(motion, used, count)
+        shares = other.over(grid)
+        total = float(np.log(shares).sum(axis=(1, 2)).min())
+        if total < least:
+            found, least = (count, other, shares), total
+    return found
+
+
+def _possible(
+    grid: FloatArray, left: FloatArray, weights: FloatArray
+) -> tuple[float, tuple[float, float]]:
+    """The likeliest delay, and the range that leaves about as little of the efforts of each joint.
+
+    Where joints contradict each other the range is that of all of them.
+    """
+    squares = (left * weights).sum(axis=1)
+    squares = squares[:, squares.sum(axis=0) > 0.0]
+    ratio = squares / squares.min(axis=0)
+    fits = ratio < ALIKE
+    common = fits.all(axis=1)
+    rows = np.flatnonzero(common if common.any() else fits.any(axis=1))
+    sums = np.log(ratio).sum(axis=1)
+    best = _least(grid, np.where(common, sums, np.inf) if common.any() else sums)
+    low, high = float(grid[rows[0]]), float(grid[rows[-1]])
+    return float(np.clip(best, low, high)), (low, high)
 
 
 def windows_of(time: FloatArray) -> Rows:
@@ -148,6 +200,9 @@ class LawCosts:
         _, self._speed = thickened(at, motion.command_velocity, thinned)
         self._time = motion.time[used]
         self._states = (motion.position[used], motion.velocity[used], motion.effort[used])
+        effort = self._states[2]
+        #: (windows, joints) squares of the efforts about their means.
+        self.totals = ((effort - effort.mean(axis=1, keepdims=True)) ** 2).sum(axis=1)
 
     def over(self, grid: FloatArray) -> FloatArray:
         """(delays, windows, joints): shares of the efforts' variance."""
@@ -177,19 +232,18 @@ def _unexplained(columns: FloatArray, effort: FloatArray) -> FloatArray:
     return np.asarray(np.where(total > 0.0, np.maximum(share, 1e-12), 1.0))
 
 
-def _least(grid: FloatArray, cost: FloatArray) -> tuple[float, float]:
-    """Where a curve has its least value, and half the width over which it has it.
+def _least(grid: FloatArray, cost: FloatArray) -> float:
+    """Where a curve has its least value: between the points of its grid, or amid equal ones.
 
     Commands and states that keep step with each other leave a range of delays equally good.
     """
     k = int(np.argmin(cost))
-    same = cost - cost[k] <= 1e-9 * (1.0 + abs(float(cost[k])))
-    first = k - int(np.argmin(same[k::-1])) + 1 if not same[: k + 1].all() else 0
-    last = k + int(np.argmin(same[k:])) - 1 if not same[k:].all() else len(cost) - 1
-    if last > first:
-        return float(grid[first] + grid[last]) / 2.0, float(grid[last] - grid[first]) / 2.0
-    k = int(np.clip(k, 1, len(cost) - 2))
+    same = np.flatnonzero(cost - cost[k] <= 1e-9 * (1.0 + abs(float(cost[k]))))
+    if len(same) > 1:
+        return float(grid[same[0]] + grid[same[-1]]) / 2.0
+    if not 0 < k < len(cost) - 1 or not np.isfinite(cost[k - 1 : k + 2]).all():
+        return float(grid[k])
     before, here, after = cost[k - 1 : k + 2]
     bend = before - 2.0 * here + after
     shift = 0.5 * (before - after) / bend if bend > 0.0 else 0.0
-    return float(grid[k] + np.clip(shift, -1.0, 1.0) * (grid[1] - grid[0])), 0.0
+    return float(grid[k] + np.clip(shift, -1.0, 1.0) * (grid[1] - grid[0]))

@@ -14,7 +14,8 @@ import numpy.typing as npt
 from mjrig.arrays import FloatArray
 from mjrig.errors import RecordingError
 from mjrig.robot_logs.loading import TopicData
-from mjrig.robot_logs.mapping.log_map import STAMPS, TIMES, TimeSource
+from mjrig.robot_logs.mapping.log_map import STAMPS, TimeSource
+from mjrig.robot_logs.mapping.log_units import TIMES
 
 Order = npt.NDArray[np.intp]
 #: LogSamples per stretch of the envelope, and the quantile that is taken of each.

@@ -43,7 +43,7 @@ def add(commands: Any) -> None:
         nargs="?",
         metavar="B.npz|B.csv|B.mcap|B.h5|B.yaml|FOLDER",
         help="file to write, or a folder for a data set of LeRobot; with --map the default is "
-        "A.log.yaml beside A",
+        "A.log.yaml beside A (run.csv.log.yaml of run.csv)",
         suffixes=_SUFFIXES,
         or_folder=True,
         keeps=True,
@@ -165,7 +165,7 @@ def _write_map(options: argparse.Namespace) -> int:
     from mjrig.files.replacing import cannot_be_written, replacing
     from mjrig.recording.integrity.limits import check_regular
     from mjrig.robot_logs.containers.opening import open_log
-    from mjrig.robot_logs.mapping.guessing import guessed_map
+    from mjrig.robot_logs.mapping.guessing import drafted_map
     from mjrig.robot_logs.mapping.map_text import map_text
     from mjrig.robot_logs.mapping.survey import survey
     from mjrig.robot_logs.reader import beside, joints_of
@@ -180,9 +180,14 @@ def _write_map(options: argparse.Namespace) -> int:
         raise MjrigError(f"{output}: a mapping is written as .yaml")
     if options.output is None and output.exists() and not options.overwrite:
         raise MjrigError(f"{output}: exists already; --overwrite replaces it")
-    text = map_text(guessed_map(survey(log), joints_of(hints)), path.name)
+    found = survey(log)
+    mapping = drafted_map(found, joints_of(hints))
+    text = map_text(mapping, found)
     with cannot_be_written(output), replacing(output) as stream:
         stream.write(text.encode())
     print(text, end="")
     print(f"{output} written")
+    if mapping.lacking:
+        print("To be filled in before the log can be read:")
+        print("\n".join(f"- {what}" for what in mapping.lacking))
     return 0

@@ -1,7 +1,8 @@
 """The mapped columns of a log, topic by topic; nothing else is kept in memory."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,9 @@ import numpy.typing as npt
 
 from mjrig.errors import RecordingError
 from mjrig.large_arrays import large_empty, large_rows, let_go
-from mjrig.names import listed, suggestion
+from mjrig.names import listed, nearest, suggestion
 from mjrig.robot_logs.containers.container import LogFile, LogSamples, Stamps
-from mjrig.robot_logs.mapping.log_map import STAMPS, LogMap, LogSource, MappedJoint
+from mjrig.robot_logs.mapping.log_map import STAMPS, LogMap, LogSource
 from mjrig.robot_logs.mapping.survey import HEADERS, TICK, stamps_of
 
 Numbers = npt.NDArray[Any]
@@ -44,25 +45,14 @@ def _rows(columns: Mapping[str, Numbers]) -> int:
     return max((len(c) for c in columns.values()), default=0)
 
 
-def label_of(source: LogSource, name: str, joint: MappedJoint) -> str | None:
-    """What a source calls a joint; None: it does not have it."""
-    if not source.order:
-        return joint.id
-    for key in (name, joint.id):
-        if key in source.order:
-            return str(source.order.index(key))
-    return None
-
-
 def paths_of(mapping: LogMap) -> dict[str, set[str]]:
     """Topic → the paths that a mapping names."""
     found: dict[str, set[str]] = {}
-    for source in (s for sources in mapping.sources.values() for s in sources):
-        own = found.setdefault(source.topic, set())
-        for name, joint in mapping.joints.items():
-            label = label_of(source, name, joint)
-            if label is not None:
-                own.add(source.field.replace("{}", label))
+    for quantity, sources in mapping.sources.items():
+        found |= {s.topic: found.get(s.topic, set()) for s in sources}
+        for places in mapping.places(quantity).values():
+            for source, path in places:
+                found[source.topic].add(path)
     for part in mapping.base.values():
         found.setdefault(part.topic, set()).update(part.fields)
     return found
@@ -80,7 +70,10 @@ def load(log: LogFile, mapping: LogMap) -> dict[str, TopicData]:
     times = {t: s.stamp for t, s in mapping.time.items() if s.stamp not in STAMPS}
     trajectories = {t for t, own in paths.items() if any(p.startswith(POINTS) for p in own)}
 
+    there: dict[str, set[str]] = {topic: set() for topic in paths}
+
     def wanted(topic: str, path: str) -> bool:
+        there[topic].add(path)
         if path in paths[topic] or path in stamps or path == times.get(topic):
             return True
         return topic in trajectories and path.startswith("points[")
@@ -89,7 +82,7 @@ def load(log: LogFile, mapping: LogMap) -> dict[str, TopicData]:
     for samples in log.read(sorted(paths), wanted):
         parts[samples.topic].add(samples)
     found = {topic: parts[topic].data(topic, times.get(topic)) for topic in paths}
-    _check_fields(log, mapping, found)
+    _check_fields(log, mapping, found, there)
     return found
 
 
@@ -105,28 +98,60 @@ def _check_topics(log: LogFile, mapping: LogMap, paths: Mapping[str, set[str]]) 
             raise RecordingError(f"{log.path}: {name}: {known[name].problem}")
 
 
-def _check_fields(log: LogFile, mapping: LogMap, found: Mapping[str, TopicData]) -> None:
-    """Refuse a mapping whose joints are not in the log: it is of another robot."""
+def _check_fields(
+    log: LogFile,
+    mapping: LogMap,
+    found: Mapping[str, TopicData],
+    there: Mapping[str, Collection[str]],
+) -> None:
+    """Refuse a mapping that names what is not in the log; `there` are the fields of each topic."""
     where = mapping.path or log.path
-    for source in mapping.sources["position"]:
-        have = found[source.topic].columns
-        wanted = {
-            name: source.field.replace("{}", label)
-            for name, joint in mapping.joints.items()
-            if (label := label_of(source, name, joint)) is not None
-        }
-        lacking = [name for name, path in wanted.items() if path not in have]
-        if len(mapping.sources["position"]) == 1 and lacking:
-            raise RecordingError(
-                f"{where}: {source.topic} of {log.path.name} has no {wanted[lacking[0]]!r}, the "
-                f"position of {lacking[0]}" + _others(source, lacking, wanted)
-            )
+    positions = mapping.places("position")
+    lacking = {n: p for n, p in positions.items() if not _are_there(p, found)}
+    if lacking:
+        name, places = next(iter(lacking.items()))
+        if not places:
+            raise RecordingError(f"{where}: no position is mapped for {name}")
+        source, path = places[0]
+        raise RecordingError(
+            f"{where}: {source.topic} of {log.path.name} has no {path!r}, the position of {name}"
+            + _others(list(lacking), len(positions), path, there[source.topic])
+        )
+    for quantity, sources in mapping.sources.items():
+        every = [place for places in mapping.places(quantity).values() for place in places]
+        for source in sources:
+            own = [(s, path) for s, path in every if s is source]
+            if not _are_there(own, found):
+                raise RecordingError(_unmatched(where, log, quantity, source, own, there))
 
 
-def _others(source: LogSource, lacking: list[str], wanted: Mapping[str, str]) -> str:
-    if len(lacking) == len(wanted):
+def _are_there(places: Sequence[tuple[LogSource, str]], found: Mapping[str, TopicData]) -> bool:
+    return any(path in found[source.topic].columns for source, path in places)
+
+
+def _others(lacking: list[str], joints: int, path: str, there: Collection[str]) -> str:
+    if len(lacking) == joints and nearest(path, there) is None:
         return ": it is of another robot, or the field is another one"
-    return f"; it lacks {listed(lacking)}" if len(lacking) > 1 else ""
+    more = f"; it lacks {listed(lacking)}" if len(lacking) > 1 else ""
+    return f"{more}; {suggestion(path, sorted(there))}"
+
+
+def _unmatched(
+    where: Path,
+    log: LogFile,
+    quantity: str,
+    source: LogSource,
+    own: Sequence[tuple[LogSource, str]],
+    there: Mapping[str, Collection[str]],
+) -> str:
+    """A field that no joint has: it was mistyped, or its `order` names none of the joints."""
+    if not own:
+        return f"{where}: {quantity}: the order of {source.field!r} names none of the joints"
+    as_joint = "" if source.joint else f", such as {own[0][1]!r}"
+    return (
+        f"{where}: {quantity}: {source.topic} of {log.path.name} has no field {source.field!r}"
+        f"{as_joint}; {suggestion(own[0][1], sorted(there[source.topic]))}"
+    )
 
 
 class _Gathered:

@@ -8,7 +8,7 @@ import numpy as np
 
 from mjrig.arrays import FloatArray
 from mjrig.errors import RecordingError
-from mjrig.large_arrays import large_empty, let_go
+from mjrig.large_arrays import columns_of, large_empty, let_go
 from mjrig.names import how_many, listed
 from mjrig.recording.recording import (
     ActorRecording,
@@ -16,14 +16,15 @@ from mjrig.recording.recording import (
     JointColumns,
     Recording,
 )
-from mjrig.robot_logs.alignment import ENOUGH, Effect, LawData, effect_of_commands, thickened
+from mjrig.robot_logs.acted_on import ActedOn, told_by_efforts
+from mjrig.robot_logs.alignment import Effect, thickened
 from mjrig.robot_logs.clocks import Timed, origins, timed, within
 from mjrig.robot_logs.command_ages import sent_commands
 from mjrig.robot_logs.commanded import StepTimes, commanded
 from mjrig.robot_logs.containers.container import LogFile
 from mjrig.robot_logs.loading import load
 from mjrig.robot_logs.mapping.log_map import LogMap
-from mjrig.robot_logs.quantities import VELOCITY, JointTable, Quantities
+from mjrig.robot_logs.quantities import JointTable, Quantities
 from mjrig.robot_logs.resampling import (
     Steps,
     at_steps,
@@ -32,7 +33,6 @@ from mjrig.robot_logs.resampling import (
     sampled_steps,
     turned_at,
 )
-from mjrig.robot_logs.velocity_setpoints import rates_within, said_of, unrecorded
 
 #: The format of recordings that are made of logs.
 FORMAT = "robot log"
@@ -117,7 +117,11 @@ class _Making:
     def _check_moves(self, positions: Sequence[JointTable]) -> None:
         if not positions:
             raise RecordingError(f"{self._log.path}: has no positions of the mapped joints")
-        largest = max(float(np.ptp(t.values, axis=0).max()) for t in positions)
+        largest = max(
+            float(np.nanmax(column) - np.nanmin(column))
+            for t in positions
+            for column in columns_of(t.values)
+        )
         let_go()
         if largest <= STILL:
             raise RecordingError(
@@ -133,40 +137,15 @@ class _Making:
         efforts: Sequence[JointTable],
         commands: Sequence[JointTable],
     ) -> Effect | None:
+        """When commands act; None: it cannot be told, or the user says it."""
         if not efforts or not commands or self._given_offset() is not None:
             return None
-        effort, command, velocity = efforts[0], commands[0], velocities[0]
-        names = [n for n in state.joints if n in effort.joints and n in command.joints]
-        if not names or (effort.time is not state.time and effort.timed.name != state.timed.name):
+        tables = ActedOn(state, velocities[0], efforts[0], commands[0])
+        found = told_by_efforts(self._quantities, tables, self._notes)
+        if isinstance(found, str):
+            self._notes.append(f"when commands act is not known: {found}")
             return None
-        where = [[t.joints.index(n) for n in names] for t in (state, velocity, effort, command)]
-        speeds = self._quantities.command_column("command_velocity", command)
-        first = int(np.searchsorted(state.time, command.time[0]))
-        some = slice(first, first + 2 * ENOUGH)
-        last = state.time[some][-1] if first < len(state.time) else command.time[0]
-        sent = slice(0, int(np.searchsorted(command.time, last)) + 2)
-        motion = LawData(
-            state.time[some],
-            state.values[some, where[0]].astype(np.float64),
-            velocity.values[some, where[1]].astype(np.float64),
-            effort.values[some, where[2]].astype(np.float64),
-            command.time[sent],
-            command.values[sent, where[3]],
-            speeds[sent, where[3]],
-        )
-        if not self._quantities.has(VELOCITY):
-            motion = self._with_rates(motion)
-        return effect_of_commands(motion)
-
-    def _with_rates(self, motion: LawData) -> LawData:
-        """Commands with the velocities that acted and were not recorded, by the efforts."""
-        spans = unrecorded(motion)
-        if not spans:
-            return motion
-        self._notes.append(said_of(spans, float(motion.time[0])))
-        self._quantities.take_rates(spans)
-        speeds = rates_within(motion.command_time, motion.command, spans)
-        return replace(motion, command_velocity=speeds)
+        return found
 
     def _given_offset(self) -> float | None:
         return self._map.offset if self._options.offset is None else self._options.offset
@@ -223,13 +202,17 @@ class _Making:
             f"stamp, by the efforts of {how_many(effect.joints, 'joint')} (clock offset and delay "
             "together)"
         )
+        if effect.rows:
+            self._notes.append(f"{said}: rows tell to ± {effect.rows * 1e3:g} ms when they came")
+            return 0.0
         if effect.error > 0.5 * timestep:
-            why = "velocity setpoints that were not recorded look like commands that act earlier"
-            reason = "" if self._quantities.has(VELOCITY) else f"; {why}"
-            self._notes.append(f"{said}: too uncertain to be used{reason}")
+            self._notes.append(f"{said}: too uncertain to be used")
             return 0.0
         steps = round(effect.delay / timestep)
         offset = effect.delay - steps * timestep
+        if abs(offset) < 0.1 * effect.error:
+            self._notes.append(f"{said}: {how_many(steps, 'step')}")
+            return 0.0
         moved = f"{how_many(steps, 'step')} and {offset * 1e3:.2f} ms, by which they are moved"
         self._notes.append(f"{said}: {moved}")
         return offset
@@ -247,7 +230,7 @@ class _Making:
             if late > 5 * state.timed.usual:
                 self._notes.append(f"the first {late:.3g} s have no commands and are left out")
             return float(kept[0])
-        return first
+        return float(positions[0].time[positions[0].time >= first][0])
 
     def _steps(
         self, state: JointTable, positions: Sequence[JointTable], start: float, timestep: float

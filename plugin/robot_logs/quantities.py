@@ -9,11 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from mjrig.arrays import FloatArray
+from mjrig.errors import RecordingError
 from mjrig.large_arrays import columns_of, large_empty, large_rows, let_go
 from mjrig.names import listed
 from mjrig.robot_logs.clocks import Timed
-from mjrig.robot_logs.loading import POINTS, TopicData, label_of
-from mjrig.robot_logs.mapping.guessing import NO_POSITION
+from mjrig.robot_logs.loading import POINTS, TopicData
+from mjrig.robot_logs.mapping.candidates import NO_POSITION
 from mjrig.robot_logs.mapping.log_map import LogMap, LogSource
 from mjrig.robot_logs.resampling import MOST_LAG, at_steps, derived, lag_of
 from mjrig.robot_logs.trajectories import unrolled
@@ -57,11 +58,10 @@ class Quantities:
         self._map, self._data, self._timed, self._notes = mapping, data, times, notes
         self._unrecorded: Spans = ()
         self._uses = Counter(
-            (source.topic, source.field.replace("{}", label))
-            for sources in mapping.sources.values()
-            for source in sources
-            for name, joint in mapping.joints.items()
-            if (label := label_of(source, name, joint)) is not None
+            (source.topic, path)
+            for quantity in mapping.sources
+            for places in mapping.places(quantity).values()
+            for source, path in places
         )
 
     def has(self, quantity: str) -> bool:
@@ -69,37 +69,44 @@ class Quantities:
         return quantity in self._map.sources
 
     def tables(self, quantity: str) -> list[JointTable]:
-        """A quantity of each topic that has it; states can be asked for once."""
-        found: list[JointTable] = []
-        done: set[str] = set()
-        for source in self._map.sources.get(quantity, ()):
-            data, when = self._data[source.topic], self._timed[source.topic]
-            places: dict[str, str] = {}
-            for name, joint in self._map.joints.items():
-                label = label_of(source, name, joint)
-                path = source.field.replace("{}", label) if label is not None else ""
-                if name not in done and path in data.columns:
-                    places[name] = path
-            names = list(places)
-            table = self._table(quantity, source, places)
-            done |= set(names)
-            if names:
-                found.append(_cleared(when, table, tuple(names)))
-        return found
+        """A quantity of each topic that has it; states can be asked for once.
 
-    def _table(self, quantity: str, source: LogSource, places: Mapping[str, str]) -> FloatArray:
+        Joints of one topic whose numbers come in other messages or rows are tables of their own.
+        """
+        found: list[JointTable] = []
+        for topic, places in self._places(quantity).items():
+            table = self._table(quantity, places)
+            found += _cleared(self._timed[topic], table, tuple(places))
+        empty = [name for t in found if not len(t.time) for name in t.joints]
+        if empty and quantity == "position":
+            raise RecordingError(f"the positions of {listed(empty)} hold no numbers")
+        return [t for t in found if len(t.time) or quantity == "command"]
+
+    def _places(self, quantity: str) -> dict[str, dict[str, tuple[LogSource, str]]]:
+        """Topic → joint → where the quantity is in it."""
+        topics = dict.fromkeys(s.topic for s in self._map.sources.get(quantity, ()))
+        found: dict[str, dict[str, tuple[LogSource, str]]] = {topic: {} for topic in topics}
+        for name, places in self._map.places(quantity).items():
+            for source, path in places:
+                if path in self._data[source.topic].columns:
+                    found[source.topic][name] = source, path
+                    break
+        return {topic: places for topic, places in found.items() if places}
+
+    def _table(self, quantity: str, places: Mapping[str, tuple[LogSource, str]]) -> FloatArray:
         """(n, joints) in SI units; single numbers stay so, as large logs would not fit."""
-        data, when = self._data[source.topic], self._timed[source.topic]
-        factors = [self._map.factor(quantity, source, self._map.joints[n]) for n in places]
+        topic = next(iter(places.values()))[0].topic
+        data, when = self._data[topic], self._timed[topic]
+        factors = [self._map.factor(quantity, s, name) for name, (s, _) in places.items()]
         offsets = [self._map.joints[n].offset for n in places]
         is_placed = quantity in ("position", "command")
-        single = all(data.columns[p].dtype == np.float32 for p in places.values())
+        single = all(data.columns[path].dtype == np.float32 for _, path in places.values())
         as_it_is = set(factors) <= {1.0} and (not is_placed or not any(offsets))
         kind = np.float32 if single and as_it_is else np.float64
         table: npt.NDArray[Any] = large_empty((len(when.rows), len(places)), kind)
-        for k, path in enumerate(places.values()):
+        for k, (_, path) in enumerate(places.values()):
             table[:, k] = data.columns[path][when.rows]
-            if quantity in STATES and self._uses[source.topic, path] == 1:
+            if quantity in STATES and self._uses[topic, path] == 1:
                 data.columns.pop(path)  # nobody asks for it again
             if not as_it_is:
                 table[:, k] *= factors[k]
@@ -118,7 +125,7 @@ class Quantities:
                     f"{source.topic}: between the points of a trajectory, commands are interpolated"
                 )
         for stated in self.tables("command"):
-            rolled = stated.timed.name in self._trajectories()
+            rolled = len(stated.time) and stated.timed.name in self._trajectories()
             table = self._unrolled(stated) if rolled else stated
             never = np.array([not np.isfinite(c).any() for c in columns_of(table.values)])
             if never.any():
@@ -135,15 +142,15 @@ class Quantities:
         return {s.topic for s in self._map.sources.get("command", ()) if s.field.startswith(POINTS)}
 
     def _unrolled(self, table: JointTable) -> JointTable:
-        source = next(s for s in self._map.sources["command"] if s.topic == table.timed.name)
-        data, joints = self._data[source.topic], self._map.joints
-        factors, paths = [], []
-        for name in table.joints:
-            label = label_of(source, name, joints[name])
-            assert label is not None  # it is a joint of this table
-            paths.append(source.field.removeprefix(POINTS).replace("{}", label))
-            factors.append((self._map.factor("command", source, joints[name]), joints[name].offset))
-        time, values = unrolled(table.time, table.timed.rows, data.columns, paths, factors, PERIOD)
+        topic = table.timed.name
+        places = {name: self._places("command")[topic][name] for name in table.joints}
+        paths = [path.removeprefix(POINTS) for _, path in places.values()]
+        factors = [
+            (self._map.factor("command", source, name), self._map.joints[name].offset)
+            for name, (source, _) in places.items()
+        ]
+        columns = self._data[topic].columns
+        time, values = unrolled(table.time, table.timed.rows, columns, paths, factors, PERIOD)
         return JointTable(time, values, table.joints, table.timed)
 
     def velocities(self, positions: Sequence[JointTable]) -> list[JointTable]:
@@ -164,7 +171,7 @@ class Quantities:
                 if name in recorded:
                     other, place = recorded[name]
                     own = _at(table.time, other, place)
-                    lag = lag_of(own[rows, None], slopes[:, k : k + 1])
+                    lag = lag_of(np.asarray(own[rows]), slopes[:, k])
                     if lag <= MOST_LAG:
                         columns[:, k] = own
                         continue
@@ -217,21 +224,48 @@ def _at(time: FloatArray, table: JointTable, place: int) -> FloatArray:
     return at_steps(table.time, column[:, None], time)[:, 0]
 
 
-def _cleared(when: Timed, values: FloatArray, joints: tuple[str, ...]) -> JointTable:
-    """Rows that hold anything: tables of several topics have empty ones."""
-    full = np.zeros(len(values), dtype=np.bool_)
-    for column in columns_of(values):
-        full |= np.isfinite(column)
+def _cleared(when: Timed, values: FloatArray, joints: tuple[str, ...]) -> list[JointTable]:
+    """Rows that hold anything: tables of several topics have empty ones, messages lack joints."""
+    full = [np.isfinite(column) for column in columns_of(values)]
     let_go()
-    if full.all():
-        return JointTable(when.time, values, joints, when)
-    kept = np.flatnonzero(full)
+    if all(own.all() for own in full):
+        return [JointTable(when.time, values, joints, when)]
+    return [_part(when, values, joints, own, full) for own in _together(full)]
+
+
+def _together(full: Sequence[npt.NDArray[np.bool_]]) -> list[list[int]]:
+    """Columns that mostly have their numbers in the same rows."""
+    groups: list[list[int]] = []
+    for k, own in enumerate(full):
+        for group in groups:
+            other = full[group[0]]
+            if 2 * np.count_nonzero(own & other) >= np.count_nonzero(own | other):
+                group.append(k)
+                break
+        else:
+            groups.append([k])
+    return groups
+
+
+def _part(
+    when: Timed,
+    values: FloatArray,
+    joints: tuple[str, ...],
+    own: list[int],
+    full: Sequence[npt.NDArray[np.bool_]],
+) -> JointTable:
+    """Some columns in the rows where they have numbers."""
+    names = tuple(joints[k] for k in own)
+    kept = np.flatnonzero(np.logical_or.reduce([full[k] for k in own]))
+    mine = values if len(own) == len(joints) else values[:, own]
+    if len(kept) == len(when.time):
+        return JointTable(when.time, mine, names, when)
     time = when.time[kept]
     steps = np.diff(time)
     usual = float(np.median(steps)) if len(steps) else 0.0
     gaps = tuple((np.flatnonzero(steps > 4.5 * usual) + 1).tolist()) if usual > 0.0 else ()
     cleared = replace(when, rows=when.rows[kept], time=time, gaps=gaps, usual=usual)
-    return JointTable(time, large_rows(values, kept), joints, cleared)
+    return JointTable(time, large_rows(mine, kept), names, cleared)
 
 
 def _held(values: FloatArray) -> FloatArray:

@@ -36,8 +36,11 @@ def read(path: Path, hints: Hints) -> Recording | None:
 
 
 def beside(path: Path) -> Path:
-    """Where the mapping of a log is looked for, and written: `run.mcap` → `run.log.yaml`."""
-    return path.with_name(f"{path.stem if path.is_file() else path.name}{SUFFIX}")
+    """Where the mapping of a log is looked for, and written: `run.mcap` → `run.mcap.log.yaml`.
+
+    With its ending, as run.csv and run.mcap in one folder are mapped in different ways.
+    """
+    return path.with_name(f"{path.name}{SUFFIX}")
 
 
 def mapping_of(log: LogFile, hints: Hints, found: Survey | None = None) -> LogMap:
@@ -53,6 +56,12 @@ def mapping_of(log: LogFile, hints: Hints, found: Survey | None = None) -> LogMa
     if own.is_file():
         log.notes.append(f"read by {own.name}")
         return read_map(own)
+    short = log.path.with_name(f"{log.path.stem}{SUFFIX}")
+    if short != own and short.is_file():
+        log.notes.append(
+            f"{short.name} is not read: the mapping of {log.path.name} is {own.name}, or that of "
+            f"--hint map={short.name}"
+        )
     guess = guessed_map(found or survey(log), joints_of(hints))
     fps = hints.get("fps")
     if fps is not None and guess.rate is None:

@@ -17,6 +17,12 @@ WINDOW, ORDER = 7, 3
 MOST_LAG = 2
 #: Longest lag that is looked for [samples].
 LONGEST_LAG = 40
+#: Correlation of a velocity that is the positions' derivative, if later.
+FOLLOWS = 0.8
+
+
+#: Stamps are as exact as this share of a step: seconds since 1970 have seven digits behind.
+SLACK = 1e-3
 
 
 def stretches(count: int, gaps: Sequence[int]) -> list[slice]:
@@ -52,18 +58,28 @@ def _slopes(time: FloatArray, values: FloatArray) -> FloatArray:
 
 
 def lag_of(velocity: FloatArray, derivative: FloatArray) -> int:
-    """How many samples a recorded velocity is later than the positions' derivative."""
+    """How many samples a recorded velocity is later than the positions' derivative.
+
+    0 unless it follows the derivative closely, and clearly more so than without a lag: noise alone
+    has its best correlation anywhere.
+    """
+    fine = np.isfinite(velocity) & np.isfinite(derivative)
+    velocity, derivative = velocity[fine], derivative[fine]
     most = min(LONGEST_LAG, len(velocity) // 4)
     if most < 1 or not np.ptp(derivative) > 0.0:
         return 0
     size = len(velocity) - most
     here = derivative[:size] - derivative[:size].mean()
-    fits = []
+    here = here / (np.sqrt((here**2).sum()) + 1e-100)
+    fits = np.zeros(most + 1)
     for k in range(most + 1):
         part = velocity[k : k + size].astype(np.float64)
         part -= part.mean()
-        fits.append(float((part * here).sum() / (np.sqrt((part**2).sum()) + 1e-100)))
-    return int(np.argmax(fits))
+        fits[k] = float((part * here).sum() / (np.sqrt((part**2).sum()) + 1e-100))
+    best = int(np.argmax(fits))
+    usual = float(fits[: MOST_LAG + 1].max())
+    is_late = fits[best] >= FOLLOWS and 1.0 - fits[best] < 0.5 * (1.0 - usual)
+    return best if is_late else 0
 
 
 def sampled_steps(
@@ -74,8 +90,9 @@ def sampled_steps(
     begins: list[int] = []
     for part in stretches(len(time), gaps):
         own = time[part]
-        steps = np.unique(np.round(own / timestep).astype(np.int64))
-        slack = 1e-6 * timestep
+        # Not `np.round`: halves would become the same even step two by two.
+        steps = np.unique(np.floor(own / timestep + 0.5 + SLACK).astype(np.int64))
+        slack = SLACK * timestep
         at = steps * timestep
         inside = (at >= own[0] - slack) & (at <= own[-1] + slack)
         steps = steps[inside]

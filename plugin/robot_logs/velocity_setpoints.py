@@ -9,27 +9,35 @@ from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
+import numpy.typing as npt
 
 from mjrig.arrays import FloatArray
 from mjrig.names import listed
 from mjrig.robot_logs.alignment import (
-    CLEARLY,
+    ALIKE,
     COARSE,
     EARLIEST,
     ENOUGH,
     EXPLAINED,
     LATEST,
     LEAST,
+    REPEATED,
+    Effect,
     LawCosts,
     LawData,
     Rows,
+    effect_of_commands,
     windows_of,
 )
 from mjrig.robot_logs.resampling import derived
 
-#: A logger that repeats more than this share of the commands has a clock of its own; so many are
-#: smoothed then, which leaves motions of a twentieth of their rate as they are.
-REPEATED, SMOOTHED = 0.05, 13
+#: So many commands of a logger that repeats some are smoothed, which leaves motions of a twentieth
+#: of their rate as they are.
+SMOOTHED = 13
+#: How much more of the efforts a law without velocity setpoints must leave to be sure of them.
+SURE = 2.0
+#: Commands do not act before they are sent; stamps of two clocks may be off by so much [s].
+BEFORE = -0.005
 
 Spans = tuple[tuple[float, float], ...]
 
@@ -79,12 +87,43 @@ def unrecorded(motion: LawData) -> Spans:
     told = np.minimum(without.min(axis=0), with_them.min(axis=0)) < 1.0 - EXPLAINED
     sums = [np.where(told, np.log(c), 0.0).sum(axis=2) for c in (without, with_them)]
     best = int(np.argmin(np.minimum(*sums).sum(axis=1)))
-    gained = sums[0][best] - sums[1][best]
-    is_moving = gained > np.log(CLEARLY) * np.maximum(told.sum(axis=1), 1)
+    # They look like commands that act earlier: where that is possible it is as good a reason.
+    later = int(np.argmin(np.where(grid > BEFORE, sums[0].sum(axis=1), np.inf)))
+    gained = np.minimum(sums[0][best], sums[0][later]) - sums[1][best]
+    is_moving = _decided(gained / np.maximum(told.sum(axis=1), 1))
     if not is_moving.any():
         return ()
     change = _Change(motion, moving, windows, float(grid[best]), is_moving)
     return change.spans()
+
+
+def _decided(gained: FloatArray) -> npt.NDArray[np.bool_]:
+    """Windows with velocity setpoints, by logarithms; what tells little is like what is near it."""
+    clear = np.flatnonzero((gained > np.log(SURE)) | (gained < 0.0))
+    if not len(clear):
+        return np.zeros(len(gained), dtype=np.bool_)
+    away = np.abs(np.arange(len(gained))[:, None] - clear)
+    return np.asarray(gained[clear[np.argmin(away, axis=1)]] > 0.0)
+
+
+def surely(found: Effect | str, moving: LawData) -> Effect | str:
+    """A delay that holds whether velocity setpoints acted or not, else why it is not known.
+
+    Args:
+        found: by a law without them.
+        moving: the same with the rates of the positions as velocity setpoints.
+    """
+    if isinstance(found, str):
+        return found
+    other = effect_of_commands(moving)
+    if isinstance(other, str) or other.left > ALIKE * found.left:
+        return found
+    if abs(other.delay - found.delay) <= found.error:
+        return found
+    return (
+        f"{found.delay * 1e3:.1f} ms after their stamp explain the efforts, and "
+        f"{other.delay * 1e3:.1f} ms with velocity setpoints that were not recorded"
+    )
 
 
 def said_of(spans: Spans, began: float) -> str:
@@ -106,9 +145,14 @@ class _Change:
     """Finds when velocity setpoints set in and end, between windows with and without them."""
 
     def __init__(
-        self, motion: LawData, moving: LawData, windows: Rows, delay: float, is_moving: FloatArray
+        self,
+        motion: LawData,
+        moving: LawData,
+        windows: Rows,
+        delay: float,
+        is_moving: npt.NDArray[np.bool_],
     ) -> None:
-        self._delay, self._windows, self._is_moving = delay, windows, np.asarray(is_moving, bool)
+        self._delay, self._windows, self._is_moving = delay, windows, is_moving
         self._time = motion.time
         self._left = self._squares(motion, moving)
 

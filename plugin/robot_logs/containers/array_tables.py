@@ -139,6 +139,8 @@ class ParquetTable(LogFile):
                     yield f"{name}[{label}]", table[:, k]
             return
         values = column.to_numpy(zero_copy_only=False)
+        if values.dtype.kind == "M":
+            values = values.astype("datetime64[ns]").astype(np.int64)
         if values.dtype.kind in "fiub":
             yield name, values
 

@@ -7,7 +7,8 @@ from mjrig.errors import RecordingError
 from mjrig.robot_logs.containers import bag1, mcap_file, rosbag2
 from mjrig.robot_logs.containers.array_tables import PARQUET, NpzTable, ParquetTable
 from mjrig.robot_logs.containers.container import LogFile, LogSamples, Topic, Wanted
-from mjrig.robot_logs.containers.csv_table import SUFFIXES, CsvTable, is_header
+from mjrig.robot_logs.containers.csv_layout import layout_of
+from mjrig.robot_logs.containers.csv_table import SUFFIXES, CsvTable
 
 _ZIP = b"PK\x03\x04"
 BINARY: dict[bytes, Callable[[Path], LogFile]] = {
@@ -41,12 +42,8 @@ def open_log(path: Path, episode: object = None) -> LogFile | None:
 
 def _has_header(path: Path) -> bool:
     """Whether a text begins with names of columns, comments aside."""
-    with path.open(encoding="utf-8-sig", errors="replace") as stream:
-        for line in stream:
-            if line.strip() and not line.startswith("# "):
-                separator = max(",;\t", key=line.count)
-                return separator in line and is_header(line.strip().split(separator))
-    return False
+    with path.open(encoding="utf-8-sig", errors="replace", newline="") as stream:
+        return layout_of(stream) is not None
 
 
 def is_log_folder(path: Path) -> bool:

@@ -1,35 +1,56 @@
-"""What a column or a field holds, by the words in its name."""
+"""What a column or a field holds, by the words and the unit in its name."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from mjrig.robot_logs.containers.column_units import NamedUnit, unit_of
+
 _WORDS = {
-    "position": {"q", "pos", "position", "angle", "qpos", "theta"},
-    "velocity": {"dq", "qd", "vel", "velocity", "qvel", "speed", "dtheta"},
-    "effort": {"tau", "effort", "torque", "est", "current", "cur"},
+    "position": {"q", "pos", "position", "angle", "ang", "qpos", "theta", "θ", "encoder", "enc",
+                 "displacement", "extension", "stroke"},
+    "velocity": {"dq", "qd", "vel", "velocity", "qvel", "speed", "dtheta", "qdot", "omega", "ω"},
+    "effort": {"tau", "τ", "effort", "torque", "trq", "est", "current", "cur", "curr", "iq",
+               "force", "load"},
     "kp": {"kp", "stiffness"},
     "kd": {"kd", "kv"},
-}
-_COMMAND = {"cmd", "command", "des", "desired", "target", "action", "ref", "reference", "setpoint",
-            "goal"}  # fmt: skip
+}  # fmt: skip
+_COMMAND = {
+    "cmd", "command", "commanded", "des", "desired", "target", "tgt", "action", "ref", "reference",
+    "setpoint", "set", "sp", "goal", "demand", "requested",
+}  # fmt: skip
+#: Words of what was measured; most of them alone say that it is a position.
+_MEASURED = {"actual", "measured", "meas", "feedback", "fb", "present", "act", "observed"}
+_TELLS_POSITION = _MEASURED - {"act"}
 #: Words of fields that are none of these, whatever else is in their name.
 _OTHER = {
-    "raw", "error", "err", "covariance", "acceleration", "ddq", "acc", "temperature", "temp",
-    "output", "min", "max", "limit", "foot", "imu", "gyro", "gyroscope", "accelerometer",
-    "quaternion", "orientation", "quat", "odom", "header", "layout", "linear", "angular", "twist",
-    "pose", "base", "root", "rpy", "contact",
+    "raw", "error", "err", "covariance", "acceleration", "ddq", "qdd", "acc", "accel",
+    "temperature", "temp", "output", "min", "max", "limit", "foot", "imu", "gyro", "gyroscope",
+    "accelerometer", "quaternion", "orientation", "quat", "odom", "header", "layout", "linear",
+    "angular", "twist", "pose", "base", "root", "rpy", "contact", "voltage", "volt", "pwm",
+    "ddot", "battery", "gps", "tcp", "mag", "ft", "wrench",
 }  # fmt: skip
 #: Words that say nothing about which joint it is.
-_GENERIC = {"joint", "dof", "motor", "state", "states", "actuator", "observation", "measured",
-            "actual", "feedback", "values", "value", "data", "points", "interface"}  # fmt: skip
-_UNITS = {
-    "deg": "deg", "rad": "rad", "mm": "mm", "A": "A", "mA": "mA", "Nm": "N·m", "rpm": "rpm",
-    "s": "s", "ms": "ms", "us": "us", "ns": "ns",
-}  # fmt: skip
-_TIMES = {"time", "t", "timestamp", "stamp", "sec", "seconds"}
-_PIECE = re.compile(r"[A-Za-z0-9]+")
+_GENERIC = {"joint", "dof", "motor", "state", "states", "actuator", "observation", "values",
+            "value", "data", "points", "interface", "log", "robot"} | _MEASURED  # fmt: skip
+#: Directions: a column with such a name alone is of a body, not of a joint.
+_AXES = {"x", "y", "z", "roll", "pitch", "yaw", "rx", "ry", "rz"}
+_CURRENT = {"current", "cur", "curr", "iq"}
+_TIMES = {"time", "t", "timestamp", "stamp", "sec", "seconds", "elapsed", "ts", "epoch", "clock",
+          "millis", "micros", "nanos", "walltime", "rostime"}  # fmt: skip
+_TIME_UNITS = {"sec": "s", "seconds": "s", "millis": "ms", "micros": "us", "nanos": "ns"}
+_PIECE = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_A-Za-z]+")
 _BRACKET = re.compile(r"\[([^\[\]]*)\]")
 _PLURALS = {"velocities": "velocity"}
+#: Quantity → the same one commanded.
+_COMMANDED = {"position": "command", "velocity": "command_velocity", "effort": "feedforward"}
+_BY_UNIT = {"place": "position", "speed": "velocity", "effort": "effort"}
+#: Kinds of units that a quantity may have; `vel_deg` means deg/s.
+_FITTING = {
+    "position": ("place", "share"),
+    "velocity": ("speed", "place", "share"),
+    "effort": ("effort", "share"),
+}
 
 
 @dataclass(frozen=True)
@@ -39,54 +60,111 @@ class Meaning:
     Attributes:
         quantity: `position`, `velocity`, `effort`, `command`, `command_velocity`, `feedforward`,
             `kp`, `kd`.
-        field: its name with {} in place of the joint.
-        label: the joint, as the log calls it.
+        field: its name with {} in place of the joint; without, if it names none.
+        label: the joint, as the log calls it; empty: it names none.
         unit: as the name says; empty: it does not.
+        by: the word or the unit that tells the quantity.
     """
 
     quantity: str
     field: str
     label: str
     unit: str = ""
+    by: str = ""
 
 
 def meaning(topic: str, path: str) -> Meaning | None:
     """What a column is by its name and that of its topic; None: nothing known."""
-    field, label, rest = _parts(path)
-    if not label:
-        return None
-    words = [_word(p) for p in _PIECE.findall(rest)]
-    unit = _unit(rest)
+    unit = None if _joint_bracket(path) else unit_of(path) or _unit_inside(path)
+    for tried in (unit, None):
+        found = _with_unit(topic, path, tried)
+        if found is not None or unit is None:
+            return found
+    return None
+
+
+def _unit_inside(path: str) -> NamedUnit | None:
+    """A unit before the last words of a name: `shoulder_deg_cmd`."""
+    end = len(path)
+    known = _COMMAND | _MEASURED | set().union(*_WORDS.values())
+    for piece in reversed(list(_PIECE.finditer(path))):
+        if _word(piece.group()) not in known:
+            break
+        end = piece.start()
+    unit = unit_of(path[:end].rstrip("_-./: "))
+    return unit if unit is not None and unit.length > 2 and unit.start > 0 else None
+
+
+def bare(path: str) -> Meaning:
+    """A column that has only the name of a joint, and perhaps a unit."""
+    unit = unit_of(path)
+    end = len(path) if unit is None else unit.start
+    said = unit.unit if unit is not None and unit.kind in ("place", "share") else ""
+    return Meaning("position", f"{{}}{path[end:]}", path[:end], said, "name")
+
+
+def _with_unit(topic: str, path: str, unit: NamedUnit | None) -> Meaning | None:
+    """The meaning with this unit taken off the end of the name; None: it does not fit."""
+    end = len(path) if unit is None else unit.start
+    tail = path[end + unit.length :] if unit is not None else ""
+    field, label, rest = _parts(path[:end])
+    field += path[end:]
+    words = [_word(p) for p in _PIECE.findall(f"{rest} {tail}")]
     said = set(words)
     if said & _OTHER and "joint" not in said:
         return None
-    is_command = bool(said & _COMMAND) or bool({_word(p) for p in _PIECE.findall(topic)} & _COMMAND)
-    kinds = [kind for kind, known in _WORDS.items() if said & (known - {"est"})]
-    left = said - _COMMAND - _GENERIC - {_word(u) for u in _UNITS}
-    if not kinds and said & _COMMAND and not {w for w in left if not w.isdigit()}:
-        kinds = ["position"]
-    if not kinds and words == ["observation", "state"]:
-        kinds = ["position"]
-    if not kinds:
+    kind, by = _kind(words, unit, label)
+    if not kind:
         return None
-    kind = "velocity" if "velocity" in kinds else kinds[-1] if "kp" in kinds else kinds[0]
-    if said & {"current", "cur"} and unit not in ("A", "mA"):
-        unit = "A"
-    if is_command:
-        names = {"position": "command", "velocity": "command_velocity", "effort": "feedforward"}
-        kind = names.get(kind, kind)
-    return Meaning(kind, field, label, unit)
+    text = "" if unit is None else unit.unit
+    if unit is not None and unit.kind not in _FITTING.get(kind, ()):
+        if not (kind == "position" and unit.kind == "speed" and label):
+            return None
+        kind, by = "velocity", text  # `q_elbow_rad_s`
+    if kind == "effort" and not text:
+        text = "A" if said & _CURRENT else "N" if "force" in said else ""
+    named = {_word(p) for p in _PIECE.findall(topic)} - {"set", "sp"}
+    telling = said & _COMMAND or named & _COMMAND
+    if telling and kind in _COMMANDED:
+        kind, by = _COMMANDED[kind], "' and '".join(dict.fromkeys([min(telling), by]))
+    return Meaning(kind, field, label, text, by)
+
+
+def _kind(words: Sequence[str], unit: NamedUnit | None, label: str) -> tuple[str, str]:
+    """The quantity by words, by a word for commands or measurements, or by the unit."""
+    said = set(words)
+    hits = {kind: said & (known - {"est"}) for kind, known in _WORDS.items()}
+    kinds = [kind for kind, found in hits.items() if found]
+    if kinds == ["position"] and "dot" in said:
+        return "velocity", "dot"
+    if kinds:
+        kind = "velocity" if "velocity" in kinds else kinds[-1] if "kp" in kinds else kinds[0]
+        return kind, min(hits[kind])
+    left = said - _COMMAND - _GENERIC
+    only = said and not {w for w in left if not w.isdigit()}
+    known = unit.kind if unit is not None else ""
+    if unit is not None and known in _BY_UNIT:
+        about = {_word(p) for p in _PIECE.findall(label)}
+        is_joint = bool(label) and not about & _OTHER and not about <= _AXES
+        return (_BY_UNIT[known], unit.unit) if is_joint and (only or not said) else ("", "")
+    if only and (said & _COMMAND or said & _TELLS_POSITION):
+        return "position", min(said & (_COMMAND | _TELLS_POSITION))
+    if list(words) == ["observation", "state"]:
+        return "position", "state"
+    return "", ""
 
 
 def time_column(path: str) -> tuple[bool, str]:
     """Whether a column holds times, and the unit its name says."""
-    words = [p.lower() for p in _PIECE.findall(path)]
-    unit = _unit(path)
-    if unit in ("s", "ms", "us", "ns") and len(words) > 1:
-        words = words[:-1]
-    else:
-        unit = ""
-    return len(words) == 1 and words[0] in _TIMES, unit
+    unit = unit_of(path)
+    is_timed = unit is not None and unit.kind == "time"
+    end = unit.start if unit is not None and is_timed else len(path)
+    words = [p.lower() for p in _PIECE.findall(path[:end])]
+    text = unit.unit if unit is not None and is_timed else ""
+    kept = [w for w in words if w not in ("ros", "wall", "boot", "unix", "epoch", "elapsed")]
+    words = kept or words[:1]
+    is_time = len(words) == 1 and words[0] in _TIMES
+    return is_time, text or _TIME_UNITS.get(words[0] if words else "", "")
 
 
 def _word(piece: str) -> str:
@@ -96,9 +174,12 @@ def _word(piece: str) -> str:
     return word[:-1] if len(word) > 3 and word.endswith("s") and word != "states" else word
 
 
-def _unit(text: str) -> str:
-    pieces = _PIECE.findall(text)
-    return _UNITS.get(pieces[-1], "") if pieces else ""
+def _joint_bracket(path: str) -> bool:
+    """Whether brackets name a joint, or count it, at the end of a path: `position[hip]`."""
+    hits = list(_BRACKET.finditer(path))
+    if not hits or hits[-1].end() != len(path.rstrip()):
+        return bool(hits)
+    return unit_of(path) is None or path[: hits[-1].start()].rstrip() == ""
 
 
 def _parts(path: str) -> tuple[str, str, str]:
@@ -108,12 +189,12 @@ def _parts(path: str) -> tuple[str, str, str]:
         named = [h for h in hits if not h.group(1).isdigit() and not _is_quantity(h.group(1))]
         chosen = named[-1] if named else next((h for h in hits if h.group(1).isdigit()), hits[-1])
         rest = path[: chosen.start()] + " " + path[chosen.end() :]
-        label, before, after = chosen.group(1), "", ""
+        label, after = chosen.group(1), ""
         if "." in label:  # `hip.pos`
             stem, _, tail = label.rpartition(".")
             if _is_quantity(tail):
                 label, after, rest = stem, f".{tail}", f"{rest} {tail}"
-        where = f"{path[: chosen.start()]}[{before}{{}}{after}]{path[chosen.end() :]}"
+        where = f"{path[: chosen.start()]}[{{}}{after}]{path[chosen.end() :]}"
         return where, label, rest
     return _named(path)
 
@@ -125,18 +206,18 @@ def _is_quantity(text: str) -> bool:
 
 def _named(path: str) -> tuple[str, str, str]:
     """The joint in the name of a column: the longest run of words that are not about quantities."""
-    known = set().union(*_WORDS.values()) | _COMMAND
+    known = set().union(*_WORDS.values()) | _COMMAND | _MEASURED | {"dot", "ddot"}
     runs: list[list[re.Match[str]]] = [[]]
-    pieces = list(_PIECE.finditer(path))
-    for k, piece in enumerate(pieces):
-        is_unit = k == len(pieces) - 1 and piece.group() in _UNITS
-        if _word(piece.group()) in known or is_unit:
+    for piece in _PIECE.finditer(path):
+        if _word(piece.group()) in known:
             runs.append([])
         else:
             runs[-1].append(piece)
     runs = [run for run in runs if run]
     telling = [run for run in runs if not all(_word(p.group()) in _GENERIC for p in run)]
     run = max(telling or runs, key=len, default=[])
+    while len(run) > 1 and _word(run[0].group()) in ("state", "states", "data", "log", "value"):
+        run = run[1:]
     if not run:
         return path, "", path
     start, end = run[0].start(), run[-1].end()

@@ -1,48 +1,26 @@
 """A mapping guessed from names, types and ranges; every guess has its reason."""
 
-import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-
-import numpy as np
+from itertools import chain
 
 from mjrig.errors import RecordingError
 from mjrig.names import how_many, listed
-from mjrig.robot_logs.containers.container import Stamps
-from mjrig.robot_logs.mapping.column_names import meaning, time_column
+from mjrig.robot_logs.mapping.candidates import ONLY, Candidate, candidates
+from mjrig.robot_logs.mapping.guessed_times import guessed_time
+from mjrig.robot_logs.mapping.guessed_units import in_their_units, set_units, slides_of
 from mjrig.robot_logs.mapping.log_map import (
-    ANGLES,
-    QUANTITIES,
     BaseSource,
     LogMap,
     LogSource,
     MappedJoint,
     TimeSource,
 )
+from mjrig.robot_logs.mapping.log_units import CURRENTS, PERCENT, QUANTITIES
 from mjrig.robot_logs.mapping.motor_order import robot_by_motors, sdk_name
-from mjrig.robot_logs.mapping.survey import STAMPS, Survey, Surveyed, ValueRange
+from mjrig.robot_logs.mapping.survey import STAMPS, Survey
 
-#: A commanded position beyond this is a vendor's word for "no position".
-NO_POSITION = 1e6
 _SLIDES = ("lift", "prismatic", "slide", "linear", "gripper_finger")
-_MOTOR = re.compile(r"motor_?(?:state|cmd)\[(\d+)\]\.(?:q|mode)", re.IGNORECASE)
-#: Messages about the base.
-_NO_JOINTS = {"SportModeState", "Odometry", "Imu", "Pose", "PoseStamped", "Twist", "TFMessage"}
-#: Stamps are guessed in units of time by their size: more than so many of them are of 1970.
-_BY_SIZE = (("ns", 1e17), ("us", 1e14), ("ms", 1e11))
-
-
-@dataclass
-class _Candidate:
-    """Fields of one topic that hold one quantity of some joints."""
-
-    topic: str
-    pattern: str
-    unit: str
-    count: int
-    labels: list[str] = field(default_factory=list)
-    ranges: list[ValueRange] = field(default_factory=list)
 
 
 def guessed_map(found: Survey, joints: Sequence[str] = ()) -> LogMap:
@@ -55,7 +33,29 @@ def guessed_map(found: Survey, joints: Sequence[str] = ()) -> LogMap:
     Raises:
         RecordingError: no field looks like positions of joints; lists what there is.
     """
+    made = drafted_map(found, joints)
+    if "position" not in made.sources:
+        raise RecordingError(_nothing(found))
+    return made
+
+
+def drafted_map(found: Survey, joints: Sequence[str] = ()) -> LogMap:
+    """The same, as far as anything can be guessed; `lacking` says what a user must fill in.
+
+    Raises:
+        RecordingError: there are more or fewer joints than names were given.
+    """
     return _Guess(found, joints).made()
+
+
+def _nothing(found: Survey) -> str:
+    topics = [f"{t.topic.name} ({t.topic.type})" for t in found.topics.values()]
+    if all(t.topic.encoding == "table" for t in found.topics.values()):
+        topics = [path for t in found.topics.values() for path in (*t.ranges, *t.empty)]
+    return (
+        f"{found.path}: no field looks like the positions of joints; it has: {listed(topics)}. "
+        "`mjrig convert LOG --map` writes a log.yaml to fill in"
+    )
 
 
 class _Guess:
@@ -65,122 +65,131 @@ class _Guess:
         self._robot = "robot"
 
     def made(self) -> LogMap:
-        candidates = self._candidates()
-        sources = {q: self._chosen(q, candidates[q]) for q in QUANTITIES if candidates.get(q)}
-        sources = {q: chosen for q, chosen in sources.items() if chosen}
-        if "position" not in sources:
-            raise RecordingError(self._nothing())
-        joints = self._named(sources)
-        self._units(sources)
+        found = candidates(self._found)
+        order = ["position", *(q for q in QUANTITIES if q != "position")]
+        sources = {q: _chosen(found[q]) for q in order if found.get(q)}
+        placed = sources.get("position") or [c for own in sources.values() for c in own]
+        labels = list(dict.fromkeys(label for c in placed for label in c.labels))
+        for quantity in [q for q in sources if q != "position"]:
+            sources[quantity] = self._fitting(quantity, found[quantity], labels)
+        sources = {q: own for q, own in sources.items() if own}
+        for entry in chain.from_iterable(sources.values()):
+            many = "" if entry.fixed else f", {how_many(len(entry.labels), 'joint')}"
+            entry.why = f"by '{entry.by}' in {entry.pattern!r}{many}"
+        set_units(sources)
+        names = dict(zip(labels, self._names(labels, placed), strict=True))
+        joints = self._mapped(names, sources)
         base = dict(self._base())
         topics = {s.topic for chosen in sources.values() for s in chosen}
         topics |= {source.topic for source in base.values()}
-        time = {topic: self._time(self._found.topics[topic]) for topic in sorted(topics)}
+        if not topics:
+            tables = [t.topic for t in self._found.topics.values() if t.topic.encoding == "table"]
+            topics = {table.name for table in tables}
+        time = {topic: self._time(topic) for topic in sorted(topics)}
         rate = self._rate(time)
-        made = {
-            q: tuple(LogSource(c.topic, c.pattern, c.unit) for c in chosen)
-            for q, chosen in sources.items()
-        }
         return LogMap(
             robot=self._robot,
             joints=joints,
-            sources=made,
+            sources={q: self._sources(q, own, names) for q, own in sources.items()},
             base=base,
             time={t: s for t, s in time.items() if s is not None},
             rate=rate,
             unused=self._unused(sources, base, time),
             reasons=self._reasons,
-        )
-
-    def _nothing(self) -> str:
-        topics = [f"{t.topic.name} ({t.topic.type})" for t in self._found.topics.values()]
-        if all(t.topic.encoding == "table" for t in self._found.topics.values()):
-            topics = [path for t in self._found.topics.values() for path in t.ranges]
-        return (
-            f"{self._found.path}: no field looks like the positions of joints; it has: "
-            f"{listed(topics)}. Write a log.yaml for it: docs/robot-logs.md"
+            lacking=tuple(self._lacking(sources, names, time, rate)),
         )
 
     # Fields -------------------------------------------------------------------------------------
 
-    def _candidates(self) -> dict[str, list[_Candidate]]:
-        found: dict[tuple[str, str, str], _Candidate] = {}
-        for topic in self._found.topics.values():
-            if topic.topic.type.rpartition("/")[2] in _NO_JOINTS:
-                continue
-            used = self._used_motors(topic)
-            for path, values in topic.ranges.items():
-                said = meaning(topic.topic.name, path)
-                if said is None or (used is not None and not _is_used(path, used)):
-                    continue
-                if path.startswith("points[") and not path.startswith("points[0]"):
-                    continue
-                key = (said.quantity, topic.topic.name, said.field)
-                entry = found.setdefault(
-                    key, _Candidate(topic.topic.name, said.field, said.unit, topic.topic.count)
+    def _fitting(
+        self, quantity: str, found: Sequence[Candidate], labels: Sequence[str]
+    ) -> list[Candidate]:
+        """Fields of joints that have positions, whichever way they write the joints' names."""
+        known = {_plain(label): label for label in labels}
+        patterns, single = [], []
+        for entry in found:
+            same = [k for k, label in enumerate(entry.labels) if label in labels]
+            if same:
+                patterns.append(entry.of(same))
+            for k, label in enumerate(entry.labels):
+                if k not in same and _plain(label) in known and not label.isdigit():
+                    single.append(entry.alone(k, known[_plain(label)]))
+            if not same and entry.labels[0].isdigit():
+                self._reasons[f"unused {entry.topic}"] = (
+                    f"{entry.pattern} counts {how_many(len(entry.labels), 'joint')} by index: "
+                    f"to use it as {quantity}, say their order (order: [names])"
                 )
-                entry.labels.append(said.label)
-                entry.ranges.append(values)
-        grouped: dict[str, list[_Candidate]] = {}
-        for (quantity, _, _), entry in found.items():
-            grouped.setdefault(quantity, []).append(entry)
-        return grouped
+        return _chosen([*patterns, *single])
 
-    def _used_motors(self, topic: Surveyed) -> set[int] | None:
-        """Motors that take part; None: it has no numbered motors."""
-        used: set[int] = set()
-        has_motors = False
-        for path, values in topic.ranges.items():
-            hit = _MOTOR.fullmatch(path)
-            if hit is None:
-                continue
-            has_motors = True
-            is_command = "cmd" in path.lower()
-            if path.endswith(".mode"):
-                is_on = not is_command and values.high > 0.0
-            else:
-                is_on = values.size > 0.0 and values.low < NO_POSITION
-            if is_on:
-                used.add(int(hit.group(1)))
-        return used if has_motors else None
+    def _sources(
+        self, quantity: str, chosen: Sequence[Candidate], names: Mapping[str, str]
+    ) -> tuple[LogSource, ...]:
+        found = []
+        for entry in chosen:
+            joint = names[entry.labels[0]] if entry.fixed else ""
+            found.append(LogSource(entry.topic, entry.pattern, entry.unit, joint=joint))
+            self._reasons[f"{quantity} {entry.topic} {entry.pattern}"] = entry.why
+        self._reasons[quantity] = chosen[0].why
+        if len(chosen) > 1:
+            self._reasons[quantity] += f", and {how_many(len(chosen) - 1, 'other field')}"
+        return tuple(found)
 
-    def _chosen(self, quantity: str, candidates: list[_Candidate]) -> list[_Candidate]:
-        """The fields with the most joints and messages, and others for joints they lack."""
-        order = sorted(candidates, key=lambda c: (-len(c.labels), -c.count, c.topic, c.pattern))
-        chosen: list[_Candidate] = []
-        for entry in order:
-            have = {label for c in chosen for label in c.labels}
-            new = [label for label in entry.labels if label not in have]
-            if not chosen or (
-                new and not entry.labels[0].isdigit() and not have & set(entry.labels)
-            ):
-                chosen.append(entry)
-        first = chosen[0]
-        words = f"the name {first.pattern!r} in {first.topic}"
-        self._reasons[quantity] = f"by {words}, {how_many(len(first.labels), 'joint')}"
-        return chosen
+    def _lacking(
+        self,
+        sources: Mapping[str, Sequence[Candidate]],
+        names: Mapping[str, str],
+        time: Mapping[str, TimeSource | None],
+        rate: float | None,
+    ) -> Iterator[str]:
+        """What must be filled in before the log can be read."""
+        if not names:
+            yield "joints: their names in the scene, and their names or indices in the log"
+        if "position" not in sources:
+            yield "position: the fields that hold the joints' positions, and their unit"
+        for quantity, own in sources.items():
+            for entry in own:
+                whose = listed(names[label] for label in entry.labels)
+                if entry.unit in CURRENTS:
+                    yield (
+                        f"torque_constant [N·m/A] of {whose}: {entry.pattern} is a current in "
+                        f"{entry.unit}; or delete that line of {quantity}"
+                    )
+                elif entry.unit == PERCENT:
+                    yield (
+                        f"unit of {entry.pattern}: what 1 % is, in N·m, rad, …; or delete that "
+                        f"line of {quantity}"
+                    )
+        untimed = [topic for topic, source in time.items() if source is None]
+        if untimed and rate is None:
+            yield f"rate: rows per second of {listed(untimed)}, or its column of times in time"
 
     # Joints -------------------------------------------------------------------------------------
 
-    def _named(self, sources: Mapping[str, list[_Candidate]]) -> dict[str, MappedJoint]:
-        labels = list(dict.fromkeys(lb for c in sources["position"] for lb in c.labels))
-        names = self._names(labels, sources["position"][0])
-        self._drop_strangers(sources, set(labels))
+    def _mapped(
+        self, names: Mapping[str, str], sources: Mapping[str, list[Candidate]]
+    ) -> dict[str, MappedJoint]:
+        slides = in_their_units(sources, slides_of(sources, _SLIDES))
         found: dict[str, MappedJoint] = {}
-        for label, name in zip(labels, names, strict=True):
-            kind = "slide" if any(word in name.lower() for word in _SLIDES) else "hinge"
-            found[name] = MappedJoint(label, kind=kind, unit="m" if kind == "slide" else "")
-        slides = [name for name, joint in found.items() if joint.kind == "slide"]
-        if slides:
-            self._reasons["slides"] = f"{listed(slides)}: slides in metres, by the name"
+        for label, name in names.items():
+            if label in slides:
+                unit, why = slides[label]
+                found[name] = MappedJoint(label, kind="slide", unit=unit)
+                self._reasons[f"joint {name}"] = why
+            else:
+                found[name] = MappedJoint(label)
         return found
 
-    def _names(self, labels: Sequence[str], entry: _Candidate) -> list[str]:
+    def _names(self, labels: Sequence[str], placed: Sequence[Candidate]) -> list[str]:
+        if labels == [ONLY] and placed[0].fixed:
+            self._reasons["joints"] = "no column names a joint: put the scene's name here"
+            return [ONLY]
         if not all(label.isdigit() for label in labels):
             names = [sdk_name(label) for label in labels]
             if names != labels:
                 self._reasons["joints"] = "FR_0 … RL_2 are hip, thigh and calf of each leg"
             return names
+        if not labels:
+            return []
         numbers = [int(label) for label in labels]
         if self._joints:
             if len(self._joints) != len(labels):
@@ -190,7 +199,7 @@ class _Guess:
                 )
             self._reasons["joints"] = "names as given, in the order of the indices"
             return list(self._joints)
-        topic = self._found.topics[entry.topic].topic
+        topic = self._found.topics[placed[0].topic].topic
         family = topic.type.partition("/")[0]
         if family.startswith("unitree"):
             kind = "unitree_hg" if family == "unitree_hg" else "unitree_go"
@@ -202,50 +211,6 @@ class _Guess:
         else:
             self._reasons["joints"] = "the log has indices only: put the scene's names here"
         return [f"joint_{n}" for n in numbers]
-
-    def _drop_strangers(self, sources: Mapping[str, list[_Candidate]], labels: set[str]) -> None:
-        """Fields with none of the joints that have positions, such as commands by index."""
-        for quantity in [q for q in sources if q != "position"]:
-            kept = [c for c in sources[quantity] if set(c.labels) & labels]
-            for entry in (c for c in sources[quantity] if c not in kept):
-                if entry.labels[0].isdigit():
-                    self._reasons[f"unused {entry.topic}"] = (
-                        f"{entry.pattern} counts {how_many(len(entry.labels), 'joint')} by index: "
-                        f"to use it as {quantity}, say their order (order: [names])"
-                    )
-            sources[quantity][:] = kept
-
-    # Units --------------------------------------------------------------------------------------
-
-    def _units(self, sources: dict[str, list[_Candidate]]) -> None:
-        for quantity in [q for q, chosen in sources.items() if not chosen]:
-            del sources[quantity]
-            self._reasons.pop(quantity, None)
-        for quantity, chosen in sources.items():
-            for entry in chosen:
-                known = QUANTITIES[quantity]
-                if entry.unit in known or f"{entry.unit}/s" in known:
-                    entry.unit = entry.unit if entry.unit in known else f"{entry.unit}/s"
-                    self._reasons[quantity] += f"; {entry.unit} by the name"
-                else:
-                    entry.unit = self._by_range(quantity, entry)
-
-    def _by_range(self, quantity: str, entry: _Candidate) -> str:
-        usual = {"effort": "N·m", "feedforward": "N·m", "kp": "SI", "kd": "SI"}
-        if quantity in usual:
-            return usual[quantity]
-        speed = "/s" if "velocity" in quantity else ""
-        limit = 2.0 * math.pi if not speed else 60.0
-        large = [r for r in entry.ranges if limit < r.size < NO_POSITION]
-        if len(large) * 4 >= len(entry.ranges) and len(large) > 0:
-            worst = max(r.size for r in large)
-            if not speed and QUANTITIES[quantity] is ANGLES and _look_like_ticks(entry.ranges):
-                self._reasons[quantity] += "; encoder ticks by their range: check 4096 per turn"
-                return "4096/turn"
-            self._reasons[quantity] += f"; deg{speed} by the range, up to {worst:.4g}"
-            return f"deg{speed}"
-        self._reasons[quantity] += f"; rad{speed} by the range"
-        return f"rad{speed}"
 
     # Base ---------------------------------------------------------------------------------------
 
@@ -271,33 +236,11 @@ class _Guess:
 
     # Time ---------------------------------------------------------------------------------------
 
-    def _time(self, topic: Surveyed) -> TimeSource | None:
-        stamps, name = topic.stamps, topic.topic.name
-        if topic.topic.encoding == "table":
-            return self._time_column(topic)
-        choice, why = "log", "the recorder's clock: the messages have none"
-        if "tick" in stamps and _advances(stamps["tick"]):
-            choice, why = "tick", "the robot's own count of milliseconds: even, shows losses"
-        elif "header" in stamps and _advances(stamps["header"]):
-            choice, why = "header", "the sender's stamp of the measurement"
-        elif "publish" in stamps and not (stamps["publish"] == stamps["log"]).all():
-            choice, why = "publish", "the sender's stamp; the recorder's differs"
-        self._reasons[f"time {name}"] = why
-        return TimeSource(choice, "ms" if choice == "tick" else "ns")
-
-    def _time_column(self, topic: Surveyed) -> TimeSource | None:
-        for path, values in topic.ranges.items():
-            is_time, unit = time_column(path)
-            if is_time:
-                why = "by the name"
-                if not unit:
-                    unit = next((u for u, least in _BY_SIZE if values.high > least), "s")
-                    why = "by the name and the size of its numbers"
-                if not unit or (unit == "s" and _too_slow(topic, values)):
-                    unit, why = "ms", "by the name and its steps"
-                self._reasons[f"time {topic.topic.name}"] = why
-                return TimeSource(path, unit)
-        return None
+    def _time(self, topic: str) -> TimeSource | None:
+        source, why = guessed_time(self._found.topics[topic])
+        if why:
+            self._reasons[f"time {topic}"] = why
+        return source
 
     def _rate(self, time: Mapping[str, TimeSource | None]) -> float | None:
         """Rows per second of a table without times."""
@@ -311,16 +254,14 @@ class _Guess:
 
     def _unused(
         self,
-        sources: Mapping[str, list[_Candidate]],
+        sources: Mapping[str, list[Candidate]],
         base: Mapping[str, BaseSource],
         time: Mapping[str, TimeSource | None],
     ) -> dict[str, tuple[str, ...]]:
         """Topics that nothing is made of, and fields of the others; indices as […]."""
         used: dict[str, set[str]] = {}
-        for entry in (c for chosen in sources.values() for c in chosen):
-            used.setdefault(entry.topic, set()).update(
-                entry.pattern.replace("{}", label) for label in entry.labels
-            )
+        for entry in chain.from_iterable(sources.values()):
+            used.setdefault(entry.topic, set()).update(entry.paths())
         for source in base.values():
             used.setdefault(source.topic, set()).update(source.fields)
         for name, stamp in time.items():
@@ -331,7 +272,8 @@ class _Guess:
             if topic.topic.problem:
                 found[name] = (topic.topic.problem,)
                 continue
-            left = [p for p in topic.ranges if p not in used.get(name, ()) and p not in STAMPS]
+            every = [*topic.ranges, *topic.empty]
+            left = [p for p in every if p not in used.get(name, ()) and p not in STAMPS]
             known = {_short(path) for path in used.get(name, ())}
             short = dict.fromkeys(s for s in map(_short, left) if s not in known)
             if short:
@@ -352,24 +294,29 @@ _BASES = (
 )
 
 
-def _is_used(path: str, motors: set[int]) -> bool:
-    hit = re.match(r"motor_?(?:state|cmd)\[(\d+)\]", path, re.IGNORECASE)
-    return hit is None or int(hit.group(1)) in motors
+def _chosen(found: Sequence[Candidate]) -> list[Candidate]:
+    """The fields with the most joints and messages, and others for joints they lack."""
+    order = sorted(found, key=lambda c: (-len(c.labels), c.fixed, -c.count, c.topic, c.pattern))
+    chosen: list[Candidate] = []
+    for entry in order:
+        have = {label for c in chosen for label in c.labels}
+        new = [k for k, label in enumerate(entry.labels) if label not in have]
+        if not chosen or (new and len(new) == len(entry.labels) and not _counts(entry)):
+            chosen.append(entry)
+        elif new and not _counts(entry):
+            chosen += [entry.alone(k, entry.labels[k]) for k in new]
+    return chosen
+
+
+def _counts(entry: Candidate) -> bool:
+    return entry.labels[0].isdigit() and not entry.fixed
+
+
+def _plain(label: str) -> str:
+    """A joint's name without its separators, capitals and the word joint."""
+    text = re.sub(r"[\W_]+", "", label.lower())
+    return text.replace("joint", "") or text
 
 
 def _short(path: str) -> str:
     return re.sub(r"\[\d+\]", "[…]", path)
-
-
-def _advances(stamps: Stamps) -> bool:
-    return len(stamps) > 1 and bool((np.diff(stamps) > 0).mean() > 0.5)
-
-
-def _look_like_ticks(ranges: Sequence[ValueRange]) -> bool:
-    return all(r.whole for r in ranges) and any(r.size > 720.0 for r in ranges)
-
-
-def _too_slow(topic: Surveyed, values: ValueRange) -> bool:
-    """Whether rows would be seconds apart: then they are milliseconds."""
-    rows = max(topic.topic.count - 1, 1)
-    return values.whole and (values.high - values.low) / rows >= 1.0 and rows > 50

@@ -1,39 +1,30 @@
 """LogMap: which field of a log is which quantity of which joint, in which unit; `log.yaml`."""
 
 import math
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 from mjrig.errors import RecordingError, SceneError
 from mjrig.names import listed, suggestion
+from mjrig.robot_logs.mapping.log_units import (
+    CURRENTS,
+    LENGTHS,
+    PERCENT,
+    QUANTITIES,
+    TIMES,
+    unit_factor,
+)
 from mjrig.yaml_text.yaml_document import Document
 
 FORMAT = 1
 KEY = "mjrig_log"
-#: Units of each kind of quantity → how many of the SI unit one is.
-ANGLES = {"rad": 1.0, "deg": math.pi / 180.0, "m": 1.0, "mm": 1e-3}
-SPEEDS = {"rad/s": 1.0, "deg/s": math.pi / 180.0, "rpm": math.pi / 30.0, "m/s": 1.0, "mm/s": 1e-3}
-EFFORTS = {"N·m": 1.0, "N": 1.0, "A": 1.0, "mA": 1e-3}
-GAINS = {"SI": 1.0}
-TIMES = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
-QUANTITIES: dict[str, dict[str, float]] = {
-    "position": ANGLES,
-    "velocity": SPEEDS,
-    "effort": EFFORTS,
-    "command": ANGLES,
-    "command_velocity": SPEEDS,
-    "feedforward": EFFORTS,
-    "kp": GAINS,
-    "kd": GAINS,
-}
 BASE = {"position": 3, "orientation": 4, "linear_velocity": 3, "angular_velocity": 3}
 ORDERS = ("wxyz", "xyzw")
 STAMPS = ("log", "publish", "header", "tick")
 KINDS = ("hinge", "slide")
-_TURNS = re.compile(r"(\d+(?:\.\d+)?)/turn")
 
 
 @dataclass(frozen=True)
@@ -41,12 +32,26 @@ class LogSource:
     """Where a quantity is: a field of a topic with {} in place of the joint.
 
     `order` are the joints as the field counts them, where it has indices and others have names.
+    `joint` is the only one that a field without {} is of.
     """
 
     topic: str
     field: str
     unit: str = ""
     order: tuple[str, ...] = ()
+    joint: str = ""
+
+    def path(self, name: str, joint: "MappedJoint") -> str | None:
+        """The field of a joint; None: it is not in this source."""
+        if self.joint:
+            return self.field if self.joint == name else None
+        label = joint.id
+        if self.order:
+            known = [key for key in (name, joint.id) if key in self.order]
+            if not known:
+                return None
+            label = str(self.order.index(known[0]))
+        return self.field.replace("{}", label)
 
 
 @dataclass(frozen=True)
@@ -83,7 +88,11 @@ class TimeSource:
 
 @dataclass(frozen=True)
 class LogMap:
-    """The whole mapping; `reasons` say why something was guessed, by its key."""
+    """The whole mapping.
+
+    `reasons` say why something was guessed, by its key; `lacking` what a user must fill in before
+    the log can be read.
+    """
 
     robot: str = "robot"
     joints: Mapping[str, MappedJoint] = field(default_factory=dict)
@@ -94,51 +103,45 @@ class LogMap:
     offset: float | None = None
     unused: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     reasons: Mapping[str, str] = field(default_factory=dict)
+    lacking: tuple[str, ...] = ()
     path: Path | None = None
 
-    def factor(self, quantity: str, source: LogSource, joint: MappedJoint) -> float:
-        """How many of the SI unit a number is, signs included.
+    def places(self, quantity: str) -> dict[str, list[tuple[LogSource, str]]]:
+        """Joint → where a quantity of it may be, the likeliest first: its own fields, patterns."""
+        found: dict[str, list[tuple[LogSource, str]]] = {name: [] for name in self.joints}
+        for source in sorted(self.sources.get(quantity, ()), key=lambda s: not s.joint):
+            for name, joint in self.joints.items():
+                path = source.path(name, joint)
+                if path is not None:
+                    found[name].append((source, path))
+        return found
+
+    def factor(self, quantity: str, source: LogSource, name: str) -> float:
+        """How many of the SI unit a joint's number is, signs included.
 
         Raises:
-            RecordingError: it is a current, and the joint has no torque constant.
+            RecordingError: it is a current, and the joint has no torque constant; or a percentage.
         """
-        unit = source.unit
+        joint, unit = self.joints[name], source.unit
         if joint.unit and quantity in ("position", "command"):
             unit = joint.unit
-        elif joint.unit in ("m", "mm") and quantity in ("velocity", "command_velocity"):
+        elif joint.unit in LENGTHS and quantity in ("velocity", "command_velocity"):
             unit = f"{joint.unit}/s"
         factor = unit_factor(quantity, unit)
-        if unit in ("A", "mA"):
+        where = f"{source.topic}: {source.path(name, joint)}"
+        if unit == PERCENT:
+            raise RecordingError(
+                f"{where} is a percentage; write what 1 % is (in N·m, rad, …) as the unit of "
+                f"{quantity} in log.yaml (unit: 0.02), or leave out {quantity}"
+            )
+        if unit in CURRENTS:
             if joint.torque_constant is None:
                 raise RecordingError(
-                    f"{source.topic}: {source.field} is a current in {unit}, not an effort; give "
-                    f"torque_constant [N·m/A] of each joint in log.yaml, or leave out {quantity}"
+                    f"{where} is a current in {unit}, not an effort; give torque_constant [N·m/A] "
+                    f"of each joint in log.yaml, or leave out {quantity}"
                 )
             factor *= joint.torque_constant
         return factor if quantity in ("kp", "kd") else factor * joint.sign
-
-
-def unit_factor(quantity: str, unit: str) -> float:
-    """How many of the SI unit one is.
-
-    Raises:
-        RecordingError: it is no unit of this quantity.
-    """
-    known = QUANTITIES[quantity]
-    if not unit:
-        return 1.0
-    if unit in known:
-        return known[unit]
-    turns = _TURNS.fullmatch(unit)
-    if turns and known is ANGLES and float(turns.group(1)) > 0.0:
-        return 2.0 * math.pi / float(turns.group(1))
-    try:
-        return float(unit)
-    except ValueError:
-        extra = ["4096/turn", "a number"] if known is ANGLES else ["a number"]
-        raise RecordingError(
-            f"{quantity}: {unit!r} is no unit of it; known are {listed([*known, *extra])}"
-        ) from None
 
 
 # Reading ----------------------------------------------------------------------------------------
@@ -195,10 +198,11 @@ class _Parser:
         joints = {str(n): self._joint(str(n), e) for n, e in self._map("joints", data).items()}
         self._check_joints(joints)
         sources = {
-            q: tuple(self._source(q, entry) for entry in _as_list(data[q]))
+            q: tuple(self._source(q, entry, joints) for entry in _as_list(data[q]))
             for q in QUANTITIES
             if data.get(q)
         }
+        self._check_owners(joints, sources)
         base = {str(n): self._base(str(n), e) for n, e in self._map("base", data).items()}
         time = {str(n): self._time(str(n), e) for n, e in self._map("time", data).items()}
         unused = {str(t): tuple(map(str, v or ())) for t, v in self._map("unused", data).items()}
@@ -285,18 +289,56 @@ class _Parser:
         except RecordingError as error:
             raise self._fail(where, str(error).partition(": ")[2]) from None
 
-    def _source(self, quantity: str, entry: Any) -> LogSource:
+    def _check_owners(
+        self, joints: Mapping[str, MappedJoint], sources: Mapping[str, tuple[LogSource, ...]]
+    ) -> None:
+        """Refuse a field that two joints take their numbers from."""
+        owners: dict[tuple[str, str], str] = {}
+        for quantity, own in sources.items():
+            for source, (name, joint) in product(own, joints.items()):
+                path = source.path(name, joint)
+                if path is None:
+                    continue
+                other = owners.setdefault((source.topic, path), name)
+                if other != name:
+                    raise self._fail(
+                        quantity, f"{path} of {source.topic} is mapped to {other} and to {name}"
+                    )
+
+    def _source(self, quantity: str, entry: Any, joints: Mapping[str, MappedJoint]) -> LogSource:
         if not isinstance(entry, Mapping) or not {"from", "field"} <= set(entry):
             raise self._fail(quantity, f"must be {{from: TOPIC, field: …}}, got {entry!r:.60}")
-        self._only(quantity, entry, ("from", "field", "unit", "order"))
-        if "{}" not in str(entry["field"]):
-            raise self._fail(quantity, f"field must have {{}} in it, got {entry['field']!r:.60}")
+        self._only(quantity, entry, ("from", "field", "unit", "order", "joint"))
+        field = str(entry["field"])
         unit = str(entry.get("unit", ""))
         self._unit(quantity, quantity, unit)
         order = entry.get("order") or ()
         if not isinstance(order, list | tuple):
             raise self._fail(quantity, f"order must be a list of joints, got {order!r:.60}")
-        return LogSource(str(entry["from"]), str(entry["field"]), unit, tuple(map(str, order)))
+        owner = self._owner(quantity, field, entry.get("joint"), joints)
+        return LogSource(str(entry["from"]), field, unit, tuple(map(str, order)), owner)
+
+    def _owner(
+        self, quantity: str, field: str, joint: Any, joints: Mapping[str, MappedJoint]
+    ) -> str:
+        """The joint that a field without {} is of; empty: it has {}."""
+        if "{}" in field:
+            if joint is not None:
+                why = f"{field!r:.60} has {{}} for any joint: write the name of one, or no joint"
+                raise self._fail(quantity, why)
+            return ""
+        if joint is None and len(joints) == 1:
+            return next(iter(joints))
+        if joint is None:
+            raise self._fail(
+                quantity,
+                f"whose is {field!r:.60}? Put {{}} where the joint's name is, or add joint: NAME",
+            )
+        if str(joint) not in joints:
+            raise self._fail(
+                quantity, f"joint {joint!r:.60} is not in joints; {suggestion(str(joint), joints)}"
+            )
+        return str(joint)
 
     def _base(self, name: str, entry: Any) -> BaseSource:
         where = f"base.{name}"

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from mjrig.robot_logs.mapping.log_map import BASE, FORMAT, KEY, KINDS, ORDERS, QUANTITIES, TIMES
+from mjrig.robot_logs.mapping.log_map import BASE, FORMAT, KEY, KINDS, ORDERS
+from mjrig.robot_logs.mapping.log_units import QUANTITIES, TIMES
 
 Schema = dict[str, Any]
 
@@ -13,7 +14,11 @@ def map_schema() -> Schema:
     source = _object(
         {
             "from": {"type": "string", "description": "Topic or table."},
-            "field": {"type": "string", "pattern": r"\{\}", "description": "{}: the joint."},
+            "field": {
+                "type": "string",
+                "description": "{} stands for the joint; without it, of one joint.",
+            },
+            "joint": {"type": "string", "description": "Whose a field without {} is."},
             "unit": {"type": ["string", "number"]},
             "order": {"type": "array", "items": {"type": "string"}},
         },

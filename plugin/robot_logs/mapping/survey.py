@@ -20,11 +20,12 @@ STAMPS = {path for pair in HEADERS for path in pair} | {TICK}
 
 @dataclass
 class ValueRange:
-    """Least and largest value of some numbers, and whether all are whole."""
+    """Least and largest value of some numbers, whether all are whole, and each above the last."""
 
     low: float
     high: float
     whole: bool
+    rises: bool = False
 
     @property
     def size(self) -> float:
@@ -34,11 +35,15 @@ class ValueRange:
 
 @dataclass
 class Surveyed:
-    """One topic: stamps by kind (`log`, `publish`, `header`, `tick`), ranges by path."""
+    """One topic: stamps by kind (`log`, `publish`, `header`, `tick`), ranges by path.
+
+    `empty` are fields without a single number, such as texts.
+    """
 
     topic: Topic
     stamps: dict[str, Stamps] = field(default_factory=dict)
     ranges: dict[str, ValueRange] = field(default_factory=dict)
+    empty: dict[str, None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -68,7 +73,7 @@ def survey(log: LogFile) -> Survey:
 
     for samples in log.read(readable, wanted) if readable else ():
         if seen[samples.topic] < ENOUGH:
-            _widen(found[samples.topic].ranges, samples)
+            _widen(found[samples.topic], samples)
         seen[samples.topic] += len(samples)
         parts[samples.topic].append(stamps_of(samples))
     for name in readable:
@@ -102,16 +107,22 @@ def _together(parts: list[dict[str, Stamps]]) -> dict[str, Stamps]:
     return found
 
 
-def _widen(ranges: dict[str, ValueRange], samples: LogSamples) -> None:
+def _widen(topic: Surveyed, samples: LogSamples) -> None:
+    ranges = topic.ranges
     for path, values in samples.columns.items():
         numbers = values[np.isfinite(values)] if values.dtype.kind == "f" else values
         if not len(numbers):
+            if path not in ranges:
+                topic.empty[path] = None
             continue
+        topic.empty.pop(path, None)
         low, high = float(numbers.min()), float(numbers.max())
         whole = values.dtype.kind in "iub" or bool((numbers == np.round(numbers)).all())
+        rises = len(numbers) == len(values) and bool((numbers[1:] > numbers[:-1]).all())
         known = ranges.get(path)
         if known is None:
-            ranges[path] = ValueRange(low, high, whole)
+            ranges[path] = ValueRange(low, high, whole, rises)
         else:
+            known.rises = known.rises and rises and low > known.high
             known.low, known.high = min(known.low, low), max(known.high, high)
             known.whole = known.whole and whole

@@ -43,6 +43,9 @@ JOINTS = {
 }
 #: Changes of the vertical gravity to begin from [m/s²].
 GRAVITY = (-2.0, -0.5, 0.5, 2.0, 6.0, 9.81)
+#: A change beyond these is no property of a robot: gravity [m/s²]; friction, as a logarithm; of a
+#: joint's property so many times what it is here, or steps; of a mass, that of the whole robot.
+MOST_GRAVITY, MOST_FRICTION, MANY, STEPS = 25.0, 3.0, 20.0, 25.0
 #: Changes of a mass to begin from, as shares of the robot's; of a joint's property, of its own.
 MASSES = (-0.3, -0.2, -0.1, -0.05, 0.05, 0.1, 0.2, 0.3)
 SHARES = (-0.9, -0.7, -0.4, 0.5, 1.5)
@@ -62,6 +65,8 @@ class PlantParameter:
     here: float
     step: float
     low: float = -np.inf
+    #: The largest change that a robot can have; what fits best beyond it is not named.
+    most: float = np.inf
     scan: tuple[float, ...] = ()
     repairable: bool = False
     joints: tuple[str, ...] = ()
@@ -115,7 +120,7 @@ class BodyChecks:
             return []
         finally:
             edit.undo()
-        if fit.share <= NAMED:
+        if fit.share <= NAMED or abs(fit.change) > parameter.most:
             return []
         return [(self._finding(parameter, fit), partial(_repair, parameter, fit.change))]
 
@@ -178,7 +183,9 @@ class BodyChecks:
         if "gravity" in self._pair.recorded.plant.overall:
             return
         down = [float(g) for g in self._world.model.opt.gravity]
-        yield PlantParameter("gravity", "z", partial(_fall, down), down[2], 0.1, scan=GRAVITY)
+        yield PlantParameter(
+            "gravity", "z", partial(_fall, down), down[2], 0.1, most=MOST_GRAVITY, scan=GRAVITY
+        )
 
     def _of_joints(self, only: tuple[str, ...]) -> Iterator[PlantParameter]:
         """Properties that the recording does not list, of all joints together or of some."""
@@ -198,6 +205,7 @@ class BodyChecks:
                 mean,
                 step,
                 -min(values.values()),
+                MANY * max(mean, STEPS * step),
                 tuple(share * mean for share in SHARES),
                 dynamic and same,
                 tuple(joints),
@@ -216,6 +224,7 @@ class BodyChecks:
             ground,
             0.05,
             -3.0,
+            MOST_FRICTION,
             SCAN,
             scans_always=True,
         )
@@ -244,6 +253,7 @@ class BodyChecks:
                 mass,
                 0.01 * total,
                 -0.9 * mass,
+                total,
                 tuple(share * total for share in MASSES if share * total > -0.9 * mass),
                 scans_always=True,
             )

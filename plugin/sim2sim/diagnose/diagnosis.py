@@ -19,7 +19,7 @@ from mjrig.sim2sim.compare.relabel import (
     with_quaternions,
 )
 from mjrig.sim2sim.compare.track import record
-from mjrig.sim2sim.diagnose.body_checks import SUSPECTED, SUSPICION, BodyChecks
+from mjrig.sim2sim.diagnose.body_checks import NAMED, SUSPECTED, SUSPICION, BodyChecks
 from mjrig.sim2sim.diagnose.effects import in_words, remove, removes
 from mjrig.sim2sim.diagnose.order_trials import order_findings
 from mjrig.sim2sim.diagnose.plant_fix import apply, plant_fix
@@ -328,10 +328,14 @@ class Diagnosis:
         found = []
         for i, (finding, change) in enumerate(checks.run()):
             share = finding.share or 0.0
+            confirmed = 0.0
             if i < CONFIRMED:
                 with PlantEdit(self._world, segments.pair.robot) as edit:
                     change(edit)
-                    share = max(share, self._share(self.error()))
+                    confirmed = self._share(self.error())
+            if self._recording.is_measured and confirmed <= NAMED:
+                continue  # short predictions from noisy states are missed for that reason too
+            share = max(share, confirmed)
             found.append(replace(finding, share=share if share > SUSPICION else SUSPECTED * share))
         return found
 

@@ -62,6 +62,9 @@ def diagnose_recording(
         if comparison.bit_exact:
             notes.append("recorded setpoints are re-simulated to the bit: the physics is the same")
             return RecordedDiagnosis(found, notes, agrees=not found and not unclear)
+    if recording.is_measured and comparison.max_abs_position_error <= tolerance:
+        notes.append("the error of a measured motion is within the tolerance: no cause is sought")
+        return RecordedDiagnosis(found, notes)
     more, said = Diagnosis(recording, world, robot, comparison, tolerance, resample=resample).run()
     ranked = sorted([*found, *more], key=lambda f: -1.0 if f.share is None else f.share)
     return RecordedDiagnosis(ranked[::-1], [*notes, *said])

@@ -1,5 +1,6 @@
 """Pre-flight: limits that a named motor cannot give, and values that differ from its own."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -95,3 +96,30 @@ def test_a_servo_of_mujoco_does_not_follow_a_curve(motor: str, count: int) -> No
 def test_without_motors_nothing_is_said() -> None:
     world = make_world(xml(joint='armature="0.5"'), [PDController(torque_limit=900, **SOFT)])
     assert not [f for f in findings(world) if f.code.startswith("motor")]
+
+
+@pytest.mark.parametrize("kind", ["hinge", "slide"])
+@pytest.mark.parametrize("gear", [1.0, 40.0])
+@pytest.mark.parametrize("drive", ["motor", "position"])
+def test_every_motor_of_the_library_is_for_hinges(kind: str, gear: float, drive: str) -> None:
+    """The gear of an actuator does not make a slide of a hinge: armature is the joint's own."""
+    model = xml(f'<{drive} joint="knee" gear="{gear}"/>', f'type="{kind}"')
+    for path in sorted(Path("config/motors").glob("*.yaml")):
+        said = told("motor-kind", model, motors=path.stem)
+        assert len(said) == (kind == "slide"), path
+        assert all(f"is a slide, and its motor {path.stem} is rotary" in text for text in said)
+        assert all("effort [N·m] as N, speed [rad/s] as m/s" in text for text in said)
+
+
+@pytest.mark.parametrize(("kind", "fits"), [("slide", True), ("hinge", False)])
+def test_a_linear_motor_is_for_slides(tmp_path: Path, kind: str, fits: bool) -> None:
+    text = "mjrig_motor: 1\noutput: linear\nline: {saturation_effort: 200, velocity_limit: 0.5}\n"
+    (tmp_path / "motors").mkdir()
+    (tmp_path / "motors" / "spindle.yaml").write_text(text)
+    (tmp_path / "one.xml").write_text(xml(MOTOR, f'type="{kind}"'))
+    scene = tmp_path / "one.yaml"
+    actor = "{name: robot, model: one.xml, motors: motors/spindle.yaml}"
+    scene.write_text(f"mjrig: 1\nactors:\n- {actor}\n")
+    said = [str(f) for f in findings(mjrig.World(scene)) if f.code == "motor-kind"]
+    assert len(said) == (not fits)
+    assert all("effort [N] as N·m, speed [m/s] as rad/s" in t for t in said)

@@ -70,6 +70,7 @@ CASES: list[Scenes] = [
     ("motor-limit", hinge('<position name="drive" joint="swing" kp="5" forcerange="-90 90"/>'),
      "motors: n5020-16"),
     ("motor-curve", hinge('<position name="drive" joint="swing" kp="5"/>'), "motors: n5020-16"),
+    ("motor-kind", hinge(joint='type="slide"'), "motors: mx-106"),
     ("motor-armature", hinge(), "motors: mx-106, dynamics: {armature: {swing: 0.5}}"),
     ("inverted-range", hinge(joint='range="2 -3"'), PD),
     ("two-actuators", hinge('<motor name="a" joint="swing"/><motor name="b" joint="swing"/>'), PD),

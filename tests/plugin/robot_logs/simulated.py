@@ -45,9 +45,9 @@ class Run:
     command_velocity: Any = None
 
 
-def simulated(seconds: float = 3.0) -> Run:
+def simulated(seconds: float = 3.0, arm: str = MODEL) -> Run:
     """A chirp; commands act DELAY after they are sent, gains are KP and KV."""
-    model = mujoco.MjModel.from_xml_string(MODEL)
+    model = mujoco.MjModel.from_xml_string(arm)
     data = mujoco.MjData(model)
     sent = np.arange(0.0, seconds, 0.01)
     sent[1:] += np.random.default_rng(1).uniform(-0.002, 0.002, len(sent) - 1)

@@ -10,6 +10,7 @@ from mjrig.editor.texts.texts import tr
 from mjrig.editor.tune.tune_plots import FIT, joint_colour, line
 from mjrig.editor.ui.colours import AMBER, GREY
 from mjrig.tuning.fitting.fit import Fit
+from mjrig.tuning.fitting.fit_report import effort_units, position_units
 from mjrig.tuning.fitting.identifiability import Curves
 
 #: Width of a bar, as a share of the room of a joint.
@@ -29,10 +30,14 @@ class FitErrors(NamedTuple):
 def fit_errors(fit: Fit) -> list[FitErrors]:
     """The measures that a fit has; each is a plot of its own."""
     found = [
-        FitErrors(tr("motion"), tr("rad, m"), fit.rms_before, fit.rms_after),
-        FitErrors(tr("efforts"), "N·m, N", fit.effort_before, fit.effort_after),
+        FitErrors(tr("motion"), _all(position_units(fit)), fit.rms_before, fit.rms_after),
+        FitErrors(tr("efforts"), _all(effort_units(fit)), fit.effort_before, fit.effort_after),
     ]
     return [errors for errors in found if errors.after]
+
+
+def _all(units: Mapping[str, str]) -> str:
+    return ", ".join(dict.fromkeys(units.values()))
 
 
 class Overlay(NamedTuple):
@@ -73,7 +78,8 @@ def _motion(overlay: Overlay, size: ImVec2) -> None:
     column = curves.joints.index(overlay.joint)
     if not implot.begin_plot(f"##overlay {overlay.title}", size, _FLAGS):
         return
-    label = tr("{joint}, {part} [rad, m]", joint=overlay.joint, part=overlay.title)
+    unit = curves.units[column]
+    label = tr("{joint}, {part} [{unit}]", joint=overlay.joint, part=overlay.title, unit=unit)
     implot.setup_axes("t [s]", label, FIT, FIT)
     line(tr("before"), curves.time, curves.before[:, column], GREY, 1.0)
     line(tr("after"), curves.time, curves.after[:, column], joint_colour(0), 2.0)

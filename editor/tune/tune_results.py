@@ -21,9 +21,9 @@ from mjrig.names import how_many, listed
 from mjrig.tuning.assignment import assign_report
 from mjrig.tuning.assignment.assign import AssignmentPlan
 from mjrig.tuning.fitting.fit import Fit
+from mjrig.tuning.fitting.fit_report import error_lines
 from mjrig.tuning.responses import respond_report
 from mjrig.tuning.responses.respond import JointResponse
-from mjrig.tuning.simulated.plant import UNITS
 from mjrig.tuning.sweeps.results import Ranked
 from mjrig.tuning.sweeps.sweep import Swept
 
@@ -118,20 +118,14 @@ def show_fit(tune: Tune, finished: Finished) -> None:
             f"{e.value:.5g}" if e.identifiable else "?",
             f"{e.low:.5g}",
             f"{e.high:.5g}",
-            UNITS[e.parameter],
+            e.unit,
         )
         for e in fit.estimates
     ]
     colours = [None if e.identifiable else AMBER for e in fit.estimates]
     _table("fit", header, rows, colours)
-    before, after = (max(r.values(), default=0.0) for r in (fit.rms_before, fit.rms_after))
-    _note(
-        tr(
-            "largest rms error of a joint: {before:.3g} before, {after:.3g} now [rad or m]",
-            before=before,
-            after=after,
-        )
-    )
+    for line in error_lines(fit):
+        _note(line)
     for e in fit.estimates:
         if not e.identifiable:
             _note(

@@ -88,13 +88,7 @@ class Bag1Records:
 
     def messages(self, wanted: Collection[int]) -> Iterator[tuple[int, int, bytes]]:
         """Connection, time [ns] and content of the messages of some connections, by time."""
-        parts = [
-            part for k, chunk in enumerate(self._chunks) for part in self._places(k, chunk, wanted)
-        ]
-        if not parts:
-            return
-        places = np.concatenate(parts)
-        del parts
+        places = self._places(wanted)
         order = np.lexsort((places["offset"], places["chunk"], places["time"]))
         marks = {number: b"conn=" + _LENGTH.pack(number) for number in wanted}
         for k in order:
@@ -131,18 +125,24 @@ class Bag1Records:
             raise DamagedBagError(f"it is compressed by {kind.decode(errors='replace')!r}")
         return _Chunk(begin, packed, kind, size, begin + packed, count)
 
-    def _places(self, k: int, chunk: _Chunk, wanted: Collection[int]) -> Iterator[Any]:
-        self._go(chunk.indices)
-        for _ in range(chunk.count):
-            header, data = self._record(INDEX)
-            number = _number(header, b"conn")
-            if number not in wanted:
-                continue
-            entries = _table(data, ENTRY)
-            found = np.empty(len(entries), PLACE)
-            found["time"] = entries["sec"].astype(np.int64) * 10**9 + entries["nsec"]
-            found["chunk"], found["offset"], found["connection"] = k, entries["offset"], number
-            yield found
+    def _places(self, wanted: Collection[int]) -> Any:
+        """Where the messages of some connections are."""
+        room = min(sum(self.connections[n].count for n in wanted), self._size // ENTRY.itemsize)
+        places, end = np.empty(room, PLACE), 0
+        for k, chunk in enumerate(self._chunks):
+            self._go(chunk.indices)
+            for _ in range(chunk.count):
+                header, data = self._record(INDEX)
+                number, entries = _number(header, b"conn"), _table(data, ENTRY)
+                if number not in wanted:
+                    continue
+                own = places[end : end + len(entries)]
+                if len(own) < len(entries):
+                    raise DamagedBagError("it has more messages than its index says")
+                own["time"] = entries["sec"].astype(np.int64) * 10**9 + entries["nsec"]
+                own["chunk"], own["offset"], own["connection"] = k, entries["offset"], number
+                end += len(entries)
+        return places[:end]
 
     def _content_of(self, k: int) -> bytes:
         known = self._unpacked.get(k)

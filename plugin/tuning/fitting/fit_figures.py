@@ -45,14 +45,14 @@ def overlays(curves: Sequence[Curves]) -> Iterator[str]:
         old, new = before - recorded, after - recorded
         times = magnified(old, new)
         label = "fitted" if times == 1 else f"fitted, ×{times}"
-        lines = [("scene as it was", "here", time, old), (label, "rec", time, times * new)]
+        lines = [(label, "rec", time, times * new), ("scene as it was", "here", time, old)]
         said = "" if times == 1 else f" (fitted: ×{times})"
         yield plot(f"{joint}: simulated − recorded{said}", unit, lines, span=span, shaded=held)
 
 
 def magnified(before: FloatArray, after: FloatArray) -> int:
     """The power of ten that makes what is left as visible as what was."""
-    old, new = (float(np.sqrt(np.nanmean(x**2))) for x in (before, after))
+    old, new = (float(np.nanmax(np.abs(x))) for x in (before, after))
     if not 0.0 < new < old:
         return 1
     return int(10 ** min(math.floor(math.log10(old / new)), MOST_MAGNIFIED))

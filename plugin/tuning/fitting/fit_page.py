@@ -15,7 +15,7 @@ from mjrig.sim2sim.report.plain import plain
 from mjrig.sim2sim.report.report import prepare_folder
 from mjrig.tuning.fitting.fit import Fit
 from mjrig.tuning.fitting.fit_figures import MOST_CELLS, correlation_matrix, intervals, overlays
-from mjrig.tuning.fitting.fit_report import elsewhere, position_units, report_data
+from mjrig.tuning.fitting.fit_report import elsewhere, number, position_units, report_data
 from mjrig.tuning.fitting.identifiability import Estimate
 from mjrig.tuning.simulated.plant import CREEP
 
@@ -70,14 +70,15 @@ def _lines(found: Fit) -> Iterator[str]:
     yield f'<p class="dim">{escape(", ".join(found.recordings))}; {found.seconds:.1f} s</p>'
     known = [e for e in found.estimates if e.identifiable]
     if found.rejection:
-        yield f'<p class="bad">{escape(found.rejection)}</p>'
+        text = escape(found.rejection)
+        yield f'<p class="bad">{text[:1].upper()}{text[1:]}.</p>'
     elif not found.converged:
         yield '<p class="bad">The search did not converge: nothing is identified.</p>'
     else:
         yield f"<p>{len(known)} of {how_many(len(found.estimates), 'parameter')} found.</p>"
     yield from _errors(found)
     yield from _parameters(found, known)
-    shown = {str(pair) for pair in found.correlated}
+    shown = {found.rejection, *map(str, found.correlated)}
     lines = [*(note for note in found.notes if note not in shown), *elsewhere(found)]
     if lines:
         yield "<h2>Remarks</h2><ul>"
@@ -105,7 +106,8 @@ def _errors(found: Fit) -> Iterator[str]:
 
 def _parameters(found: Fit, known: Sequence[Estimate]) -> Iterator[str]:
     if known:
-        yield "<h2>Parameters</h2>"
+        rejected = "Values of the rejected model: they make up for what is wrong elsewhere"
+        yield f"<h2>{rejected if found.rejection else 'Parameters'}</h2>"
         head = ("", "parameter", "was", "is", "95 % from", "to", "unit", "by", "")
         yield from html_table(head, [_row(e) for e in known], words=(1, 6, 7, 8))
     rows = [
@@ -117,7 +119,7 @@ def _parameters(found: Fit, known: Sequence[Estimate]) -> Iterator[str]:
         yield "<h2>What could not be found</h2>"
         head = ("", "parameter", "stays", "unit", "why, and what would show it")
         yield from html_table(head, rows, words=(1, 3, 4))
-    if known:
+    if known and not found.rejection:
         yield (
             '<h2>Intervals</h2><p class="key"><span class="key rec">fitted, with its 95 % interval'
             '</span> · <span class="dim">| the scene as it was</span></p><div class="plots">'
@@ -127,8 +129,7 @@ def _parameters(found: Fit, known: Sequence[Estimate]) -> Iterator[str]:
 
 
 def _row(e: Estimate) -> tuple[str, ...]:
-    numbers = (e.old, e.value, e.low, e.high)
-    shown = ("-" if math.isnan(n) else f"{n:.5g}" for n in numbers)
+    shown = map(number, (e.old, e.value, e.low, e.high))
     return (e.joint, e.parameter, *shown, e.unit, e.evidence, e.reason)
 
 

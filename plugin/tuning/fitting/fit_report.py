@@ -29,10 +29,10 @@ def fit_report(found: Fit) -> str:
         (
             e.joint,
             e.parameter,
-            _number(e.old),
-            _number(e.value) if e.identifiable else "?",
-            _number(e.low),
-            _number(e.high),
+            number(e.old),
+            number(e.value) if e.identifiable else "?",
+            number(e.low),
+            number(e.high),
             e.unit,
             e.evidence,
             e.reason,
@@ -89,7 +89,8 @@ def _errors(
     return f"{what} {', '.join(parts)}" if parts else ""
 
 
-def _number(value: float) -> str:
+def number(value: float) -> str:
+    """As it is shown; `-`: there is none."""
     return "-" if math.isnan(value) else f"{value:.5g}"
 
 

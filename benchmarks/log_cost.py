@@ -3,8 +3,8 @@
 The logs are made here and removed afterwards: twelve pendulums that follow sines, their joint
 states at 500 Hz, commands at 100 Hz and nothing else, so that a command has to keep as much as
 possible of what it reads (`--pictures 0.9`: nine tenths of the bytes are pictures that nobody
-wants). They are written as MCAP, as rosbag2 with SQLite and as ROS 1 bag, until each has the size
-asked for.
+wants). They are written as MCAP, as rosbag2 with SQLite, as ROS 1 bag and as tables (CSV, Parquet,
+npz), until each has the size asked for.
 """
 
 import argparse
@@ -119,6 +119,45 @@ def messages(store: Any, serialise: Any, share: float) -> Iterator[tuple[str, in
             yield "/camera", stamp + 300_000, picture.filled(stamp)
 
 
+def tables(rows: int) -> Iterator[dict[str, Any]]:
+    """The same motion as columns, `rows` at a time, without end; commands are repeated."""
+    speed = 2.0 * np.pi * np.linspace(0.3, 1.5, len(NAMES))
+    for first in count(0, rows):
+        time = 0.002 * np.arange(first, first + rows)
+        angle, held = speed * time[:, None], speed * (0.01 * np.floor(time / 0.01 + 1e-9))[:, None]
+        found = {"time": time}
+        acceleration = -0.3 * speed**2 * np.sin(held) / (KP / INERTIA)
+        for name, values in (
+            ("position", 0.3 * np.sin(angle)),
+            ("velocity", 0.3 * speed * np.cos(angle)),
+            ("effort", -0.3 * INERTIA * speed**2 * np.sin(angle)),
+            ("command", 0.3 * np.sin(held) + acceleration + 0.3 * KV / KP * speed * np.cos(held)),
+        ):
+            found |= {f"{name}_{joint}": values[:, k] for k, joint in enumerate(NAMES)}
+        yield found
+
+
+def write_table(path: Path, size: int, share: float) -> None:
+    """A CSV or Parquet file, a column for each quantity of each joint."""
+    import pyarrow
+    from pyarrow import csv, parquet
+
+    make: Any = csv.CSVWriter if path.suffix == ".csv" else parquet.ParquetWriter
+    blocks = map(pyarrow.table, tables(10_000))
+    first = next(blocks)
+    with make(path, first.schema) as writer:
+        writer.write_table(first)
+        for block in blocks:
+            writer.write_table(block)
+            if path.stat().st_size > size:
+                return
+
+
+def write_npz(path: Path, size: int, share: float) -> None:
+    """An npz file with the same columns."""
+    np.savez(path, **next(tables(size // (8 * (1 + 4 * len(NAMES))))))
+
+
 def write_mcap(path: Path, size: int, share: float) -> None:
     """An MCAP file as recorders write it: chunks, an index, definitions inside."""
     from mcap.writer import CompressionType, Writer
@@ -170,7 +209,14 @@ def _fill(writer: Any, store: Any, sent: Iterator[tuple[str, int, bytes]], size:
             return
 
 
-WRITERS = {"mcap": write_mcap, "sqlite": write_sqlite, "ros1.bag": write_bag1}
+WRITERS = {
+    "mcap": write_mcap,
+    "sqlite": write_sqlite,
+    "ros1.bag": write_bag1,
+    "csv": write_table,
+    "parquet": write_table,
+    "npz": write_npz,
+}
 
 
 def size_of(path: Path) -> float:

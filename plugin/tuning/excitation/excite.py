@@ -43,7 +43,9 @@ UNLIMITED, INSIDE = 0.6, 0.85
 #: The longest motion [s].
 LONGEST = 600.0
 #: Times a motion is scaled until it keeps the limits.
-SCALINGS = 8
+SCALINGS = 12
+#: What the others are scaled by where a joint exceeds its limits.
+OTHERS = 0.85
 #: Share of the duration over which the motion is faded in and out.
 FADE = 0.1
 #: A joint closer to its limit than this [rad or m], and this share of its range, would touch it.
@@ -266,7 +268,8 @@ class _Design:
             if not run.touches and (run.excess <= 1.0).all():
                 return (table, run) if self.moving(table).any() else None
             # Joints pull on each other: all become slower where one is too fast.
-            size = size * np.where(run.excess > 1.0, 0.9 / run.excess, 1.0)
+            rest = OTHERS if (run.excess > 1.0).any() else 1.0
+            size = size * np.where(run.excess > 1.0, 0.9 / run.excess, rest)
             size = size * (0.8 if run.touches else 1.0)
         return None
 

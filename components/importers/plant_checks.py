@@ -8,7 +8,7 @@ from mjrig.components.importers.sources.found import FoundPolicy
 from mjrig.components.importers.sources.matching import Matched
 from mjrig.components.importers.sources.robot import ACTOR, Robot
 from mjrig.components.importers.writing import timing
-from mjrig.control.plant import PER_JOINT
+from mjrig.control.plant import PER_JOINT, at_joint
 from mjrig.names import listed
 
 #: Numbers with a smaller relative difference are equal.
@@ -23,28 +23,27 @@ def about_plant(found: FoundPolicy, matched: Matched, robot: Robot) -> Iterator[
     yield from _about_limits(found, matched, robot)
     for field in _DOFS:
         if field in found.trained:
-            here = {j: robot.dof_value(field, j) for j in matched.joints}
-            yield from _compared(found, matched, field, here)
+            yield from _compared(found, matched, field, robot)
     if robot.is_servo and found.controllers is None:
         yield from _about_servo_gains(found, matched, robot)
     elif not robot.is_servo:
         yield from _about_stability(found, matched, robot)
 
 
-def _compared(
-    found: FoundPolicy, matched: Matched, field: str, here: dict[str, float]
-) -> Iterator[Finding]:
+def _compared(found: FoundPolicy, matched: Matched, field: str, robot: Robot) -> Iterator[Finding]:
+    here = {j: robot.dof_value(field, j) for j in matched.joints}
     theirs = dict(zip(matched.joints, found.trained[field], strict=True))
     off = [j for j in matched.joints if abs(here[j] - theirs[j]) > CLOSE * max(theirs[j], 1e-9)]
     if not off:
         return
-    unit = PER_JOINT[field]
     groups: dict[tuple[str, str], list[str]] = {}
     for joint in off:
-        groups.setdefault((f"{here[joint]:.4g}", f"{theirs[joint]:.4g}"), []).append(joint)
+        unit = at_joint(PER_JOINT[field], slides=robot.actuator_of(joint).effort_unit == "N")
+        same = (f"{here[joint]:.4g} {unit}", f"{theirs[joint]:.4g}")
+        groups.setdefault(same, []).append(joint)
     how = "recovered from the files" if field in found.recovered else "in the files"
     for (ours, other), joints in groups.items():
-        text = f"{field} is {ours} {unit} in the model, {other} {how}"
+        text = f"{field} is {ours} in the model, {other} {how}"
         yield warning("plant-differs", ACTOR, joints, text, f"dynamics: {{{field}: …}} sets it")
 
 

@@ -178,8 +178,16 @@ KINDS = {
     ".h5": _hdf5,
     ".hdf5": _hdf5,
     ".npz": _npz,
+    ".mcap": _recording,
+    ".bag": _recording,
     ".onnx": _onnx,
     ".pt": _torch,
 }
 #: Suffixes with many uses: contents are examined only in files that the user drops.
-LOOSE = {".json": _json, ".csv": _recording, ".msgpack": _recording}
+LOOSE = {
+    ".json": _json,
+    ".csv": _recording,
+    ".msgpack": _recording,
+    ".db3": _recording,
+    ".parquet": _recording,
+}

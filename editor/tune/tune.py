@@ -75,6 +75,8 @@ class Tune:
         self.running: TuneTask | None = None
         #: The row of the sweep's ranking that would be applied.
         self.picked = 0
+        #: The joint whose motion a fit shows; none of that name: the one that was furthest off.
+        self.fit_joint = ""
         #: The gain test whose curve is drawn; None: the first that failed.
         self.shown: int | None = None
         self.runner = runner or Runner()
@@ -185,6 +187,8 @@ class Tune:
             return f"{rows[0].key}: {rows[0].locked}" if rows else ""
         if isinstance(result, Fit) and not any(e.identifiable for e in result.estimates):
             return tr("the recordings identify none of the parameters")
+        if isinstance(result, Fit) and result.rejection:
+            return result.rejection
         if isinstance(result, Swept) and self._point(result) is None:
             return tr("this point failed")
         return ""

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from imgui_bundle import ImVec2, imgui
 
+from mjrig.control.plant import at_joint
 from mjrig.editor.gains.signal_inputs import signal_inputs
 from mjrig.editor.texts.texts import deferred, tr
 from mjrig.editor.tune.tune import Tune
@@ -51,7 +52,7 @@ def assign_form(tune: Tune, browse: Browse) -> None:
     settings.damping = _number(tr("damping ratio"), settings.damping, "%.3g", 0.01, 0.0)
     _, settings.has_step = imgui.checkbox(tr("no saturation for steps up to"), settings.has_step)
     imgui.begin_disabled(not settings.has_step)
-    settings.step = _number("##step", settings.step, tr("%.3g rad"), 0.005, 1e-4)
+    settings.step = _number("##step", settings.step, tr("%.3g rad, m"), 0.005, 1e-4)
     imgui.end_disabled()
     imgui.set_next_item_width(px(110))
     if imgui.begin_combo(tr("inertia"), settings.inertia):
@@ -98,7 +99,9 @@ def fit_form(tune: Tune, browse: Browse) -> None:
         if i % 2:
             imgui.same_line(px(140))
         changed, on = imgui.checkbox(name, name in settings.parameters)
-        imgui.set_item_tooltip(f"[{UNITS[name]}]")
+        turning, sliding = (at_joint(UNITS[name], slides=slides) for slides in (False, True))
+        unit = turning if turning == sliding else f"{turning}, {sliding}"
+        imgui.set_item_tooltip(f"[{unit}]" if unit else tr("a factor"))
         if changed and on:
             settings.parameters.append(name)
         elif changed:

@@ -10,25 +10,27 @@ from imgui_bundle import ImVec2, ImVec4, imgui
 from mjrig.editor.texts.texts import tr
 from mjrig.editor.tune import tune_plots
 from mjrig.editor.tune.tune import Tune
-from mjrig.editor.tune.tune_fit_plots import draw_fit, draw_overlays
+from mjrig.editor.tune.tune_fit_plots import Overlay, draw_fit, draw_overlay, overlays
 from mjrig.editor.tune.tune_jobs import RespondJob, SweepJob
 from mjrig.editor.tune.tune_runner import Finished
 from mjrig.editor.tune.tune_sweep_plots import SweepPicture, draw_sweep
-from mjrig.editor.ui.colours import AMBER, GREY
+from mjrig.editor.ui.colours import AMBER, GREY, RED
 from mjrig.editor.ui.scale import px
 from mjrig.gains.response import Kind
 from mjrig.names import how_many, listed
 from mjrig.tuning.assignment import assign_report
 from mjrig.tuning.assignment.assign import AssignmentPlan
 from mjrig.tuning.fitting.fit import Fit
+from mjrig.tuning.fitting.fit_report import error_lines, number
 from mjrig.tuning.responses import respond_report
 from mjrig.tuning.responses.respond import JointResponse
-from mjrig.tuning.simulated.plant import UNITS
 from mjrig.tuning.sweeps.results import Ranked
 from mjrig.tuning.sweeps.sweep import Swept
 
 #: Least and largest height of plots; in between they are as high as there is room.
 HEIGHTS = (150.0, 320.0)
+#: Least height of a plot with its legend above.
+LEGIBLE = 200.0
 #: Columns of assigned gains, what matters first.
 _PLAN = ("joint", "kp", "kv", "Hz", "ζ", "bounds", "saturates at", "M", "min M", "max M")
 #: Their units, in the heads of the table.
@@ -107,31 +109,27 @@ def show_plan(tune: Tune, finished: Finished) -> None:
 def show_fit(tune: Tune, finished: Finished) -> None:
     """Errors before and after, values with their intervals, and why some are not identifiable."""
     fit: Fit = finished.result
-    draw_overlays(fit, _height())
+    if fit.rejection:
+        _note(fit.rejection, RED)
+    _overlay(tune, finished)
     draw_fit(fit, _height())
     header = ("joint", "parameter", "was", "is", "95 % from", "to", "unit")
     rows = [
         (
             e.joint,
             e.parameter,
-            f"{e.old:.5g}",
-            f"{e.value:.5g}" if e.identifiable else "?",
-            f"{e.low:.5g}",
-            f"{e.high:.5g}",
-            UNITS[e.parameter],
+            number(e.old),
+            number(e.value) if e.identifiable else "?",
+            number(e.low),
+            number(e.high),
+            e.unit,
         )
         for e in fit.estimates
     ]
     colours = [None if e.identifiable else AMBER for e in fit.estimates]
     _table("fit", header, rows, colours)
-    before, after = (max(r.values(), default=0.0) for r in (fit.rms_before, fit.rms_after))
-    _note(
-        tr(
-            "largest rms error of a joint: {before:.3g} before, {after:.3g} now [rad or m]",
-            before=before,
-            after=after,
-        )
-    )
+    for line in error_lines(fit):
+        _note(line)
     for e in fit.estimates:
         if not e.identifiable:
             _note(
@@ -143,10 +141,31 @@ def show_fit(tune: Tune, finished: Finished) -> None:
                 ),
                 AMBER,
             )
-        elif e.reason:
+        elif e.reason and not fit.rejection:
             _note(f"{e.joint}: {e.parameter}: {e.reason}")
     for note in fit.notes:
-        _note(note)
+        if note != fit.rejection:
+            _note(note)
+
+
+def _overlay(tune: Tune, finished: Finished) -> None:
+    """The motion of a joint, of which a combo box offers all."""
+    found = _overlays(finished)
+    if not found:
+        return
+    names = [one.label for one in found]
+    now = names.index(tune.fit_joint) if tune.fit_joint in names else 0
+    imgui.set_next_item_width(px(220))
+    changed, now = imgui.combo("##overlay joint", now, names)
+    imgui.set_item_tooltip(tr("Which joint is drawn; those first that were furthest off."))
+    if changed:
+        tune.fit_joint = names[now]
+    draw_overlay(found[now], max(_height(), px(LEGIBLE)))
+
+
+@lru_cache(maxsize=1)
+def _overlays(finished: Finished) -> list[Overlay]:
+    return overlays(finished.result)
 
 
 def show_sweep(tune: Tune, finished: Finished) -> None:

@@ -32,7 +32,7 @@ from mjrig.tuning.sweeps.sweep_tasks import Scenario
 TESTS = ("signal", "run", "replay")
 WAYS = ("grid", "lhs", "random")
 #: Suffixes of recordings.
-RECORDINGS = (".h5", ".hdf5", ".npz", ".csv", ".json")
+RECORDINGS = (".h5", ".hdf5", ".npz", ".csv", ".json", ".mcap", ".bag", ".db3", ".parquet")
 
 
 class Settings(Protocol):

@@ -19,6 +19,15 @@ PER_JOINT = {
     "default_pose": "rad",
     "action_scale": "rad",
 }
+#: The units of a joint that slides, by those of one that turns.
+SLIDING = {
+    "N·m/rad": "N/m",
+    "N·m·s/rad": "N·s/m",
+    "N·m": "N",
+    "kg·m²": "kg",
+    "rad": "m",
+    "rad/s": "m/s",
+}
 #: Parameters of the whole robot, with units.
 OVERALL = {
     "timestep": "s",
@@ -34,6 +43,11 @@ OVERALL = {
     "model_hash": "",
     "mujoco": "",
 }
+
+
+def at_joint(unit: str, *, slides: bool) -> str:
+    """The unit of a number of a joint, given that of a joint that turns."""
+    return SLIDING.get(unit, unit) if slides else unit
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """Motions: npz of BeyondMimic and mjlab, npz of LocoMuJoCo, and CSV without a header."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -119,10 +120,16 @@ def read_motion_csv(path: Path, hints: Hints) -> Recording | None:
 def _numbers(path: Path) -> list[list[float]] | None:
     """Rows of numbers; None: there is a header, or it is not a table of a base and joints."""
     try:
-        lines = [line for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+        with path.open(encoding="utf-8") as stream:
+            rows = _rows(path, filter(None, map(str.strip, stream)))
     except (OSError, UnicodeDecodeError):
         return None
-    rows = []
+    return rows if rows and len(rows[0]) >= _FEWEST else None
+
+
+def _rows(path: Path, lines: Iterable[str]) -> list[list[float]] | None:
+    """Line by line: a large table with a header is none after the first."""
+    rows: list[list[float]] = []
     for i, line in enumerate(lines):
         try:
             rows.append([float(cell) for cell in line.split(",")])
@@ -134,4 +141,4 @@ def _numbers(path: Path) -> list[list[float]] | None:
             raise RecordingError(
                 f"{path.name}: row {i} has {len(rows[i])} columns, the first {len(rows[0])}"
             )
-    return rows if rows and len(rows[0]) >= _FEWEST else None
+    return rows

@@ -44,15 +44,18 @@ def read_csv(path: Path, hints: Hints) -> Recording | None:
         return None
     try:
         with path.open(newline="", encoding="utf-8") as file:
-            rows = [row for row in csv.reader(file) if row]
+            lines = filter(None, csv.reader(file))
+            header = [name.strip() for name in next(lines, [])]
+            if not _has_camera(header) and not _poses(header):  # a large table of something else
+                return None
+            rows = list(lines)
     except (OSError, UnicodeDecodeError, csv.Error):
         return None
-    header = [name.strip() for name in rows[0]] if rows else []
     named = [n for n in header if n.lower() not in _TIME and not _CAMERA.fullmatch(n)]
-    if not named or not is_urlab(header, rows[1:]):
+    if not named or not is_urlab(header, rows):
         return None
     joints = _joints(path, named)
-    table = _table(path, rows[1:], len(header))
+    table = _table(path, rows, len(header))
     places = {name: i for i, name in enumerate(header)}
     times = [places[n] for n in header if n.lower() in _TIME]
     step = number_hint(path, hints, "timestep", TIMESTEP)
@@ -75,13 +78,21 @@ def is_urlab(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     names = [name.strip() for name in header]
     if not names or names[0].startswith(_OURS) or any("/" in n for n in names):
         return False
-    if any(_CAMERA.fullmatch(name) for name in names):
-        return True
-    parts = [(i, part) for i, name in enumerate(names) if (part := _PART.fullmatch(name))]
+    return _has_camera(names) or any(_is_pose(places, rows) for places in _poses(names))
+
+
+def _has_camera(names: Sequence[str]) -> bool:
+    return any(_CAMERA.fullmatch(name) for name in names)
+
+
+def _poses(names: Sequence[str]) -> list[list[int]]:
+    """Places of what has seven numbers."""
     groups: dict[str, list[int]] = {}
-    for i, part in parts:
-        groups.setdefault(part.group(1), []).append(i)
-    return any(_is_pose(places, rows) for places in groups.values() if len(places) == 7)
+    for i, name in enumerate(names):
+        part = _PART.fullmatch(name)
+        if part:
+            groups.setdefault(part.group(1), []).append(i)
+    return [places for places in groups.values() if len(places) == 7]
 
 
 def _is_pose(places: Sequence[int], rows: Sequence[Sequence[str]]) -> bool:

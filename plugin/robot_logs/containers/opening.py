@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
 from mjrig.errors import RecordingError
-from mjrig.robot_logs.containers import bag1, mcap_file, rosbag2
+from mjrig.robot_logs.containers import bag1, bag1_records, mcap_file, rosbag2
 from mjrig.robot_logs.containers.array_tables import PARQUET, NpzTable, ParquetTable
 from mjrig.robot_logs.containers.container import LogFile, LogSamples, Topic, Wanted
 from mjrig.robot_logs.containers.csv_layout import layout_of
@@ -14,7 +14,7 @@ _ZIP = b"PK\x03\x04"
 BINARY: dict[bytes, Callable[[Path], LogFile]] = {
     mcap_file.MAGIC: mcap_file.McapFile,
     rosbag2.SQLITE: rosbag2.SqliteBag,
-    bag1.MAGIC: bag1.Bag1,
+    bag1_records.MAGIC: bag1.Bag1,
 }
 
 

@@ -44,11 +44,6 @@ class PlantDifference:
         """One value, or one per joint."""
         return _value(self.here, self.joints)
 
-    @property
-    def unit(self) -> str:
-        """As the plant declares it."""
-        return PER_JOINT.get(self.what) or OVERALL.get(self.what, "")
-
 
 def _value(values: object, joints: tuple[str, ...]) -> object:
     if not joints:

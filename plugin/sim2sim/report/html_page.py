@@ -1,6 +1,6 @@
 """HTML pages of reports: one self-contained file, in light and dark."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from html import escape
 
 STYLE = """
@@ -27,10 +27,14 @@ svg .t { fill: var(--ink); font-size: 12px; } svg .m { text-anchor: middle; }
 svg .y { text-anchor: end; } svg .a { stroke: var(--dim); fill: none; }
 svg .g { stroke: var(--rule); stroke-width: .5; }
 polyline { fill: none; stroke-width: 1.4; } .rec { stroke: var(--rec); }
+svg .shade { fill: var(--fair); fill-opacity: .13; } svg .dot { fill: var(--rec); }
+.wide { stroke: var(--goal); stroke-width: 4.5; stroke-opacity: .5; }
+td.l, th.l { text-align: left; }
 .here { stroke: var(--here); } .goal { stroke: var(--goal); stroke-dasharray: 4 3; }
 li pre { background: color-mix(in srgb, var(--ink) 6%, transparent); padding: .3rem .5rem;
   overflow-x: auto; margin: .2rem 0; font-size: .85rem; } .key.goal { color: var(--goal); }
 .key.rec { color: var(--rec); } .key.here { color: var(--here); }
+.key.held { background: color-mix(in srgb, var(--fair) 13%, transparent); padding: 0 .4rem; }
 """
 
 
@@ -46,17 +50,25 @@ def html_page(title: str, body: Iterable[str]) -> str:
 
 
 def html_table(
-    head: Sequence[str], rows: Sequence[Sequence[str]], tones: Sequence[str] = ()
+    head: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    tones: Sequence[str] = (),
+    words: Container[int] = (),
 ) -> Iterator[str]:
     """A table; `tones` are classes of its rows: `good`, `bad`, `dim` or nothing.
 
-    Without a head its rows are facts: a name and what it is.
+    Without a head its rows are facts: a name and what it is. Columns of `words` begin on the left,
+    as the first one does.
     """
+    sides = [' class="l"' if k in words else "" for k in range(len(head or next(iter(rows), ())))]
+
     kind = "" if head else ' class="facts"'
     yield f'<div class="scroll"><table{kind}>'
     if head:
-        yield "<tr>" + "".join(f"<th>{escape(h)}</th>" for h in head) + "</tr>"
+        cells = (f"<th{s}>{escape(h)}</th>" for s, h in zip(sides, head, strict=True))
+        yield "<tr>" + "".join(cells) + "</tr>"
     for i, row in enumerate(rows):
         tone = f' class="{tones[i]}"' if tones and tones[i] else ""
-        yield f"<tr{tone}>" + "".join(f"<td>{escape(c)}</td>" for c in row) + "</tr>"
+        cells = (f"<td{s}>{escape(c)}</td>" for s, c in zip(sides, row, strict=True))
+        yield f"<tr{tone}>" + "".join(cells) + "</tr>"
     yield "</table></div>"

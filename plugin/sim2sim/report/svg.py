@@ -1,7 +1,7 @@
 """Plots as SVG text: lines over time, with axes, without dependencies."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from html import escape
 
 import numpy as np
@@ -25,6 +25,7 @@ def plot(
     span: tuple[float, float] | None = None,
     across: str = "s",
     equal: bool = False,
+    shaded: Sequence[tuple[float, float]] = (),
 ) -> str:
     """One figure: lines of (label, CSS class, x, y).
 
@@ -36,13 +37,14 @@ def plot(
         span: part of x that is shown; None: from 0, or all of it if x is not time.
         across: unit of x.
         equal: one scale for both axes, as on a map.
+        shaded: parts of x with another background.
     """
     drawn = [(label, style, *_part(x, y, span)) for label, style, x, y in lines]
     values = [y[np.isfinite(y)] for _, _, _, y in drawn]
     if log:
         values = [y[y > 0.0] for y in values]
     flat = np.concatenate([*values, np.empty(0)])
-    times = np.concatenate([*(x for _, _, x, _ in drawn), np.empty(0)])
+    times = np.concatenate([*(x[np.isfinite(x)] for _, _, x, _ in drawn), np.empty(0)])
     if not len(flat) or not len(times):
         return _frame(title, [f'<text x="{WIDTH / 2}" y="{HEIGHT / 2}" class="m">nothing</text>'])
     low, high = _extent(flat, log)
@@ -51,7 +53,7 @@ def plot(
     if equal:
         low, high, *around = _mapped(low, high, *ends)
         ends = around[0], around[1]
-    parts = _axes(low, high, ends, log, across)
+    parts = [*_shades(shaded, ends), *_axes(low, high, ends, log, across)]
     for label, style, x, y in drawn:
         points = _points(x, y, low, high, ends, log)
         tip = f"<title>{escape(label)}</title>"
@@ -64,7 +66,7 @@ def _part(
 ) -> tuple[FloatArray, FloatArray]:
     times, values = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     if span is not None:
-        inside = (times >= span[0]) & (times <= span[1])
+        inside = ~((times < span[0]) | (times > span[1]))  # a gap has no time
         times, values = times[inside], values[inside]
     return _thinned(times, values)
 
@@ -75,10 +77,26 @@ def _frame(title: str, parts: Sequence[str]) -> str:
     return "".join([head, heading, *parts, "</svg>"])
 
 
-def _thinned(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
-    times, values = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    every = max(1, math.ceil(len(times) / POINTS))
-    return times[::every], values[::every]
+def _thinned(times: FloatArray, values: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The lowest and the highest of neighbouring points, so that peaks and gaps stay."""
+    every = 2 * math.ceil(len(times) / POINTS)
+    if every <= 2:
+        return times, values
+    kept: list[int] = []
+    for first in range(0, len(values), every):
+        part = values[first : first + every]
+        gaps = np.flatnonzero(~np.isfinite(part))
+        ends = [] if len(gaps) == len(part) else [int(np.nanargmin(part)), int(np.nanargmax(part))]
+        kept += sorted({first + k for k in (*ends, *gaps[:1].tolist())})
+    return times[kept], values[kept]
+
+
+def _shades(shaded: Sequence[tuple[float, float]], ends: tuple[float, float]) -> Iterator[str]:
+    scale = (WIDTH - LEFT - RIGHT) / (ends[1] - ends[0])
+    for low, high in shaded:
+        x, width = LEFT + (low - ends[0]) * scale, (high - low) * scale
+        height = HEIGHT - TOP - BOTTOM
+        yield (f'<rect class="shade" x="{x:.1f}" y="{TOP}" width="{width:.1f}" height="{height}"/>')
 
 
 def _extent(values: FloatArray, log: bool) -> tuple[float, float]:
@@ -114,7 +132,7 @@ def _points(
     py = HEIGHT - BOTTOM - (v - low) / (high - low) * (HEIGHT - TOP - BOTTOM)
     found: list[list[str]] = [[]]
     for a, b in zip(px, py, strict=True):
-        if math.isfinite(b):
+        if math.isfinite(a + b):
             found[-1].append(f"{a:.1f},{b:.1f}")
         elif found[-1]:
             found.append([])
@@ -124,21 +142,21 @@ def _points(
 def _axes(low: float, high: float, ends: tuple[float, float], log: bool, across: str) -> list[str]:
     bottom, right = HEIGHT - BOTTOM, WIDTH - RIGHT
     parts = [f'<path class="a" d="M{LEFT},{TOP} V{bottom} H{right}"/>']
-    ticks = range(int(low), int(high) + 1) if log else _ticks(low, high)
-    stride = max(1, math.ceil(len(ticks) / 6))
-    for tick in list(ticks)[::stride]:
+    marks = range(int(low), int(high) + 1) if log else ticks(low, high)
+    stride = max(1, math.ceil(len(marks) / 6))
+    for tick in list(marks)[::stride]:
         y = bottom - (tick - low) / (high - low) * (bottom - TOP)
         text = f"1e{tick}" if log else f"{tick:.6g}"
         parts.append(f'<path class="g" d="M{LEFT},{y:.1f} H{right}"/>')
         parts.append(f'<text x="{LEFT - 5}" y="{y + 3.5:.1f}" class="y">{text}</text>')
-    for tick in _ticks(*ends):
+    for tick in ticks(*ends):
         x = LEFT + (tick - ends[0]) / (ends[1] - ends[0]) * (right - LEFT)
         parts.append(f'<text x="{x:.1f}" y="{bottom + 14}" class="m">{tick:.6g}</text>')
     parts.append(f'<text x="{right}" y="{HEIGHT - 4}" class="y">{escape(across)}</text>')
     return parts
 
 
-def _ticks(low: float, high: float) -> list[float]:
+def ticks(low: float, high: float) -> list[float]:
     """About four round numbers between two."""
     span = high - low
     step = 10.0 ** math.floor(math.log10(span / 4.0))

@@ -2,7 +2,9 @@
 
 import argparse
 import json
+from typing import Any
 
+from mjrig.names import how_many, listed
 from mjrig.terminal.help import examples
 from mjrig.terminal.outputs import add_output
 from mjrig.terminal.scene_options import load_scene
@@ -37,7 +39,10 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="F.h5",
         help="write a recording of the simulated motion",
         suffixes=(".h5",),
+        keeps=True,
+        needs=("recording", "h5py", "record"),
     )
+    parser.add_argument("--overwrite", action="store_true", help="replace F.h5 if it exists")
     examples(
         parser,
         "mjrig tune excite config/scenes/arm.yaml --parameters kp,kv,armature --csv motion.csv",
@@ -68,7 +73,7 @@ def run(options: argparse.Namespace) -> int:
     if options.csv is not None:
         write_csv(found, options.csv)
     if options.record is not None:
-        record_excitation(found, scene, options.record)
+        record_excitation(found, scene, options.record, overwrite=options.overwrite)
     if options.json:
         data = {
             "actor": found.actor,
@@ -76,21 +81,44 @@ def run(options: argparse.Namespace) -> int:
             "duration": float(found.time[-1]),
             "information": found.information,
             "others": list(found.others),
-            "speed": found.speed,
+            "speeds": dict(zip(found.joints, found.speeds, strict=True)),
+            "units": dict(zip(found.joints, found.units, strict=True)),
             "effort": found.effort,
+            "still": list(found.still),
+            "contacts_checked": found.has_contacts,
         }
-        print(json.dumps(data, indent=2))
+        print(json.dumps(data, indent=2, ensure_ascii=False))
         return 0
     print(
-        f"{found.actor}: {len(found.joints)} joints, {found.time[-1]:.3g} s, at most "
-        f"{found.speed:.3g} rad/s or m/s and {100.0 * found.effort:.3g} % of the effort limits, "
-        "no contact"
+        f"{found.actor}: {how_many(len(found.joints), 'joint')}, {found.time[-1]:.3g} s, at most "
+        f"{_fastest(found)}, {_strongest(found)}, {_touching(found)}"
     )
+    if found.still:
+        print(f"no room to move: {listed(found.still)}")
+    kept = how_many(1 + len(found.others), "motion")
     print(
-        f"information {found.information:.4g} (log), the best of {1 + len(found.others)} that "
-        "keep the limits"
+        f"information {found.information:.4g} (log): the most of {kept} that kept the limits, of "
+        f"{options.candidates} tried"
     )
     for path in (options.csv, options.record):
         if path is not None:
             print(f"wrote {path}")
     return 0
+
+
+def _fastest(found: Any) -> str:
+    """The largest speed, of joints that turn and of those that slide."""
+    most: dict[str, float] = {}
+    for speed, unit in zip(found.speeds, found.units, strict=True):
+        most[unit] = max(speed, most.get(unit, 0.0))
+    return " and ".join(f"{speed:.3g} {unit}/s" for unit, speed in most.items())
+
+
+def _touching(found: Any) -> str:
+    return "no contact" if found.has_contacts else "contacts not checked: the scene has them off"
+
+
+def _strongest(found: Any) -> str:
+    if found.effort is None:
+        return "efforts without a limit"
+    return f"{100.0 * found.effort:.3g} % of the effort limits"

@@ -28,11 +28,13 @@ from mjrig.tuning.fitting.identifiability import (
     Findings,
     delay_of,
     estimate,
-    is_constant,
+    interval_of,
     left_alone,
-    too_little,
+    unit_of,
     unreached,
 )
+from mjrig.tuning.fitting.remedies import too_little
+from mjrig.tuning.fitting.stillness import is_constant
 from mjrig.tuning.fitting.unknowns import Bounds, Wanted, delay_bounds, unknowns_of
 from mjrig.tuning.least_squares.points import Unknown
 from mjrig.tuning.least_squares.statistics import QUANTILE
@@ -163,7 +165,10 @@ class _Joint:
         worst = int(np.argmax(vague))
         if vague[worst] <= VAGUE:
             return None
-        return Dropped(gains[worst], too_little(float(vague[worst])))
+        unknown, half = gains[worst], QUANTILE * float(errors[worst])
+        ends = interval_of(unknown, float(law.gains[worst]), half)
+        unit = unit_of(self.drives, unknown)
+        return Dropped(unknown, too_little(float(vague[worst]), *ends, unit))
 
     def _inside(self, unknown: Unknown, value: float, error: float) -> tuple[float, float]:
         return min(max(float(value), unknown.low), unknown.high), float(error)

@@ -16,10 +16,10 @@ from mjrig.tuning.fitting.identifiability import (
     Dropped,
     Estimate,
     delay_of,
-    is_constant,
     owner,
-    too_little,
 )
+from mjrig.tuning.fitting.remedies import apart, too_little
+from mjrig.tuning.fitting.stillness import is_constant
 from mjrig.tuning.fitting.unknowns import Wanted
 from mjrig.tuning.least_squares.fit_problem import Problem, roughness
 from mjrig.tuning.least_squares.points import Point, Unknown
@@ -40,28 +40,10 @@ from mjrig.tuning.simulated.plant import (
 
 #: Two estimates whose correlation is larger can hardly be told apart.
 CORRELATED = 0.95
-#: What would tell two parameters apart.
-APART = {
-    frozenset(("kv", "damping")): "velocity setpoints other than 0",
-    frozenset(("kp", "armature")): "slow and fast motion in one recording",
-    frozenset(("kp", "delay")): "faster setpoints",
-    frozenset(("kv", "delay")): "velocity setpoints other than 0, and faster ones",
-    frozenset(("armature", "delay")): "setpoints that jump, beside smooth ones",
-    frozenset(("damping", "frictionloss")): "slow and fast reversals, of different amplitude",
-    frozenset(("armature", "feedback_delay")): "recorded efforts, or an armature that is known",
-    frozenset(("damping", "feedback_delay")): "recorded efforts, or a damping that is known",
-    frozenset(("kv", "feedback_delay")): "velocity setpoints other than 0",
-    frozenset(("mass", "armature")): "poses in which gravity pulls on the joint, held still",
-    frozenset(("mass", "centre")): "poses turned by a right angle, held still",
-    frozenset(("mass", "payload")): "the same motion without the payload",
-    frozenset(("kp", "encoder_offset")): "the joint held still in several poses",
-    frozenset(("kp", "torque_limit")): "small motion beside motion that reaches the limit",
-}
 #: Bounds of the creep of joints, as a multiple of the model's.
 CREEP_BOUNDS = (0.01, 100.0)
 #: A mean residual beyond so many times the noise, and this [rad or m], is said.
 OFFSET, LEAST_OFFSET = 3.0, 5e-4
-OTHERWISE = "other frequencies, amplitudes and poses"
 
 
 def label_of(problem: Problem, unknown: Unknown) -> tuple[str, str]:
@@ -92,7 +74,7 @@ def correlated(problem: Problem, spread: Spread) -> tuple[Correlated, ...]:
             (one, first), (two, second) = (label_of(problem, problem.unknowns[k]) for k in (i, j))
             if abs(value) <= CORRELATED or (one == two and first == second):
                 continue
-            remedy = APART.get(frozenset((first, second)), OTHERWISE)
+            remedy = apart(first, second)
             found.append(Correlated(f"{first} of {one}", f"{second} of {two}", value, remedy))
     return tuple(sorted(found, key=lambda pair: -abs(pair.correlation)))
 
@@ -144,13 +126,15 @@ def real_delays(problem: Problem, point: Point, spread: Spread, wanted: Wanted) 
         lag, tick = int(point.lags[p]), float(drives.ticks[p])
         old = float(drives.lags[p])
         value = max(lag + float(point.values[FRACTION][p]) / tick, 0.0)
-        one = Estimate(drives.joints[p], drives.actuators[p], DELAY, value, old, value, value)
+        one = Estimate.of(drives, p, DELAY, value, old, value, value)
         if p in error:
             half = QUANTILE * error[p] / tick
             one = replace(one, low=max(value - half, 0.0), high=value + half)
             share = half / max(value, 1.0)
             if share > VAGUE:
-                one = replace(one, identifiable=False, reason=too_little(share))
+                one = replace(
+                    one, identifiable=False, reason=too_little(share, one.low, one.high, one.unit)
+                )
             found.append(one)
         else:
             found.append(delay_of(drives, tracks, p, lag, [lag], (0, lag)))
@@ -168,8 +152,9 @@ def offset_notes(problem: Problem, solution: Solution) -> tuple[str, ...]:
         noise = float(roughness(left[:, None])[0]) if len(left) > 3 else np.inf
         mean = float(np.mean(left))
         rest = float(np.std(left))
+        unit = stage.drives.unit(ENCODER, place)
         if place not in fitted and abs(mean) > max(OFFSET * noise, LEAST_OFFSET, rest):
-            found.append(f"{stage.drives.joints[place]} ({1e3 * mean:+.2g} mrad or mm)")
+            found.append(f"{stage.drives.joints[place]} ({1e3 * mean:+.2g} m{unit})")
     if not found:
         return ()
     return (
@@ -284,6 +269,7 @@ def curves_of(
                 held,
                 np.asarray(track.step[window.samples] * stage.timestep, dtype=np.float64),
                 stage.drives.joints,
+                tuple(stage.drives.unit(ENCODER, p) for p in range(len(stage.drives))),
                 recorded,
                 recorded + old[:, columns],
                 recorded + new[:, columns],

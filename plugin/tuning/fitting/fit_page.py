@@ -2,27 +2,27 @@
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
 
 import numpy as np
 
-from mjrig.arrays import FloatArray
 from mjrig.files.replacing import whole_file
+from mjrig.names import how_many
 from mjrig.sim2sim.report.html_page import html_page, html_table
 from mjrig.sim2sim.report.plain import plain
 from mjrig.sim2sim.report.report import prepare_folder
-from mjrig.sim2sim.report.svg import plot
 from mjrig.tuning.fitting.fit import Fit
-from mjrig.tuning.fitting.fit_report import elsewhere, report_data
-from mjrig.tuning.fitting.identifiability import Curves, Estimate
-from mjrig.tuning.simulated.plant import UNITS
+from mjrig.tuning.fitting.fit_figures import MOST_CELLS, correlation_matrix, intervals, overlays
+from mjrig.tuning.fitting.fit_report import elsewhere, number, position_units, report_data
+from mjrig.tuning.fitting.identifiability import Estimate
+from mjrig.tuning.simulated.plant import CREEP
 
 #: Most numbers of a curve in the data.
 POINTS = 2000
-#: Correlations of more parameters than this are shown as a list only.
-MOST_CELLS = 90
+#: Most pairs of correlated parameters that are listed.
+LISTED = 40
 
 
 def write_page(found: Fit, folder: Path) -> None:
@@ -55,6 +55,7 @@ def _curves(found: Fit) -> list[dict[str, object]]:
                 "recording": c.recording,
                 "held_out": c.is_held_out,
                 "joints": list(c.joints),
+                "units": list(c.units),
                 "time": c.time[every].tolist(),
                 "recorded": c.recorded[every].tolist(),
                 "before": c.before[every].tolist(),
@@ -67,36 +68,23 @@ def _curves(found: Fit) -> list[dict[str, object]]:
 def _lines(found: Fit) -> Iterator[str]:
     yield f"<h1>Fit of {escape(found.actor)}</h1>"
     yield f'<p class="dim">{escape(", ".join(found.recordings))}; {found.seconds:.1f} s</p>'
+    known = [e for e in found.estimates if e.identifiable]
     if found.rejection:
-        yield f'<p class="bad">{escape(found.rejection)}</p>'
+        text = escape(found.rejection)
+        yield f'<p class="bad">{text[:1].upper()}{text[1:]}.</p>'
     elif not found.converged:
         yield '<p class="bad">The search did not converge: nothing is identified.</p>'
+    else:
+        yield f"<p>{len(known)} of {how_many(len(found.estimates), 'parameter')} found.</p>"
     yield from _errors(found)
-    known = [e for e in found.estimates if e.identifiable]
-    open_ = [e for e in found.estimates if not e.identifiable]
-    yield "<h2>Parameters</h2>"
-    head = ("", "parameter", "was", "is", "95 % from", "to", "unit", "by", "")
-    yield from html_table(head, [_row(e) for e in known])
-    if open_:
-        yield "<h2>What could not be found, and why</h2>"
-        rows = [(e.joint, e.parameter, f"{e.old:.5g}", e.reason) for e in open_]
-        yield from html_table(("", "parameter", "stays", "which motion would show it"), rows)
-    lines = [*found.notes, *elsewhere(found)]
+    yield from _parameters(found, known)
+    shown = {found.rejection, *map(str, found.correlated)}
+    lines = [*(note for note in found.notes if note not in shown), *elsewhere(found)]
     if lines:
         yield "<h2>Remarks</h2><ul>"
         yield from (f"<li>{escape(line)}</li>" for line in lines)
         yield "</ul>"
-    for is_held, title in ((False, "What was fitted to"), (True, "What was held out")):
-        own = [c for c in found.curves if c.is_held_out is is_held]
-        if own:
-            yield f"<h2>{title}</h2>"
-            yield (
-                '<p class="key"><span class="key goal">recorded</span> · <span class="key here">'
-                'scene as it was</span> · <span class="key rec">fitted</span></p>'
-            )
-            yield '<div class="plots">'
-            yield from _overlays(own)
-            yield "</div>"
+    yield from _motion(found)
     yield from _correlations(found)
 
 
@@ -107,74 +95,80 @@ def _errors(found: Fit) -> Iterator[str]:
     if not found.rms_after:
         return
     yield "<h2>Error of the positions, root mean square</h2>"
-    joints = list(found.rms_after)
-    head = ["", *(f"{name}, {when}" for name, *_ in parts for when in ("before", "after"))]
+    units = position_units(found)
+    head = ["", *(f"{name}, {when}" for name, *_ in parts for when in ("before", "after")), "unit"]
     rows = [
-        [j, *(f"{values[j]:.3g}" for _, old, new in parts for values in (old, new))] for j in joints
+        [j, *(f"{values[j]:.3g}" for _, old, new in parts for values in (old, new)), units[j]]
+        for j in found.rms_after
     ]
-    yield from html_table(head, rows)
+    yield from html_table(head, rows, words=(len(head) - 1,))
+
+
+def _parameters(found: Fit, known: Sequence[Estimate]) -> Iterator[str]:
+    if known:
+        rejected = "Values of the rejected model: they make up for what is wrong elsewhere"
+        yield f"<h2>{rejected if found.rejection else 'Parameters'}</h2>"
+        head = ("", "parameter", "was", "is", "95 % from", "to", "unit", "by", "")
+        yield from html_table(head, [_row(e) for e in known], words=(1, 6, 7, 8))
+    rows = [
+        (e.joint, e.parameter, f"{e.old:.5g}", e.unit, e.reason)
+        for e in found.estimates
+        if not e.identifiable
+    ]
+    if rows:
+        yield "<h2>What could not be found</h2>"
+        head = ("", "parameter", "stays", "unit", "why, and what would show it")
+        yield from html_table(head, rows, words=(1, 3, 4))
+    if known and not found.rejection:
+        yield (
+            '<h2>Intervals</h2><p class="key"><span class="key rec">fitted, with its 95 % interval'
+            '</span> · <span class="dim">| the scene as it was</span></p><div class="plots">'
+        )
+        yield from intervals(found.estimates)
+        yield "</div>"
 
 
 def _row(e: Estimate) -> tuple[str, ...]:
-    numbers = (e.old, e.value, e.low, e.high)
-    shown = ("-" if math.isnan(n) else f"{n:.5g}" for n in numbers)
-    return (e.joint, e.parameter, *shown, UNITS[e.parameter], e.evidence, e.reason)
+    shown = map(number, (e.old, e.value, e.low, e.high))
+    return (e.joint, e.parameter, *shown, e.unit, e.evidence, e.reason)
 
 
-def _overlays(curves: list[Curves]) -> Iterator[str]:
-    """Positions, and below them what is left, joint by joint."""
-    for k, joint in enumerate(curves[0].joints):
-        time = _joined([c.time for c in curves])
-        recorded, before, after = (
-            _joined([getattr(c, name)[:, k] for c in curves])
-            for name in ("recorded", "before", "after")
+def _motion(found: Fit) -> Iterator[str]:
+    """One part for each recording: each has a time of its own."""
+    for name in dict.fromkeys(c.recording for c in found.curves):
+        own = [c for c in found.curves if c.recording == name]
+        yield f"<h2>Motion in {escape(name)}</h2>"
+        held = (
+            ' · <span class="key held">held out</span>' if any(c.is_held_out for c in own) else ""
         )
-        span = float(np.nanmin(time)), float(np.nanmax(time))
-        lines = [
-            ("before", "here", time, before),
-            ("fitted", "rec", time, after),
-            ("recorded", "goal", time, recorded),
-        ]
-        yield plot(joint, "rad or m", lines, span=span)
-        left = [
-            ("before", "here", time, before - recorded),
-            ("fitted", "rec", time, after - recorded),
-        ]
-        yield plot(f"{joint}: simulated − recorded", "rad or m", left, span=span)
-
-
-def _joined(parts: list[FloatArray]) -> FloatArray:
-    """One after the other, with a gap between."""
-    return np.concatenate([p for part in parts for p in (part, [np.nan])][:-1])
+        yield (
+            '<p class="key"><span class="key goal">recorded (wide)</span> · <span class="key here">'
+            f'scene as it was</span> · <span class="key rec">fitted</span>{held}</p>'
+        )
+        yield '<div class="plots">'
+        yield from overlays(own)
+        yield "</div>"
 
 
 def _correlations(found: Fit) -> Iterator[str]:
-    labels, matrix = found.correlations.labels, found.correlations.matrix
+    labels = found.correlations.labels
     if not labels:
         return
     yield "<h2>Correlation of the parameters</h2>"
     if found.correlated:
         yield "<p>Hardly told apart by this motion:</p><ul>"
-        yield from (f"<li>{escape(str(pair))}</li>" for pair in found.correlated[:40])
+        yield from (f"<li>{escape(str(pair))}</li>" for pair in found.correlated[:LISTED])
         yield "</ul>"
+        if len(found.correlated) > LISTED:
+            yield f"<p>and {len(found.correlated) - LISTED} more, in report.json</p>"
     if len(labels) > MOST_CELLS:
+        yield f"<p>All of the {len(labels)} parameters are in report.json.</p>"
         return
-    size, count = 14, len(labels)
-    left = 150
-    width = left + size * count
+    creep = any(label.startswith(f"{CREEP} ") for label in labels)
+    also = "; creep: how much a joint creeps while friction holds it, found along with the others"
     yield (
-        f'<div class="scroll"><svg viewBox="0 0 {width} {size * count + 4}" '
-        f'style="width: {width}px; max-width: none" role="img">'
+        '<p><span class="key rec">blue: where one value is too large, the other is too</span> · '
+        '<span class="key here">orange: the other is too small</span>; '
+        f"the fuller, the closer to ±1{also if creep else ''}.</p>"
     )
-    for i, label in enumerate(labels):
-        y = size * i
-        yield f'<text x="{left - 6}" y="{y + 11}" class="y">{escape(label)}</text>'
-        for j in range(count):
-            value = float(matrix[i, j])
-            tone = "var(--rec)" if value > 0.0 else "var(--here)"
-            yield (
-                f'<rect x="{left + size * j}" y="{y}" width="{size - 1}" height="{size - 1}" '
-                f'fill="{tone}" fill-opacity="{abs(value):.2f}"><title>{escape(label)} · '
-                f"{escape(labels[j])}: {value:+.3f}</title></rect>"
-            )
-    yield "</svg></div>"
+    yield from correlation_matrix(found.correlations)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from mjrig.control.plant import at_joint
 from mjrig.errors import FitError, MissingExtraError
 from mjrig.gains.gain_presets import save_preset
 from mjrig.gains.gain_rows import Change, gain_rows, rounded, set_gains
@@ -17,7 +18,7 @@ from mjrig.terminal.figures import save_figure
 from mjrig.terminal.table import format_table
 from mjrig.tuning.fitting.fit import Fit
 from mjrig.tuning.fitting.identifiability import Estimate
-from mjrig.tuning.simulated.plant import DELAY, DYNAMICS, ENCODER, GAINS, TORQUE_GAIN, UNITS
+from mjrig.tuning.simulated.plant import DELAY, DYNAMICS, ENCODER, GAINS, TORQUE_GAIN
 from mjrig.tuning.simulated.stated_bodies import body_names, stated_bodies
 
 
@@ -28,38 +29,68 @@ def fit_report(found: Fit) -> str:
         (
             e.joint,
             e.parameter,
-            _number(e.old),
-            _number(e.value) if e.identifiable else "?",
-            _number(e.low),
-            _number(e.high),
-            UNITS[e.parameter],
+            number(e.old),
+            number(e.value) if e.identifiable else "?",
+            number(e.low),
+            number(e.high),
+            e.unit,
             e.evidence,
             e.reason,
         )
         for e in found.estimates
     ]
-    errors = [
-        _errors("motion", found.rms_before, found.rms_after, "rad or m"),
-        _errors("efforts", found.effort_before, found.effort_after, "N·m or N"),
-    ]
-    held = _errors("held out", found.held_before, found.held_after, "rad or m")
     lines = [
         *format_table(header, rows),
-        f"largest rms error of a joint: {'; '.join(filter(None, errors))}; {found.seconds:.1f} s",
-        *([f"what the fit has not seen: {held}"] if held else []),
+        *error_lines(found),
         *(f"elsewhere: {line}" for line in elsewhere(found)),
         *(f"note: {note}" for note in found.notes),
     ]
     return "\n".join(lines)
 
 
-def _errors(what: str, before: Mapping[str, float], after: Mapping[str, float], unit: str) -> str:
-    if not after:
-        return ""
-    return f"{what} {max(before.values()):.3g} before, {max(after.values()):.3g} now [{unit}]"
+def error_lines(found: Fit) -> list[str]:
+    """The largest errors of joints, in what was fitted to and in what was held out."""
+    where, how = position_units(found), effort_units(found)
+    errors = [
+        _errors("motion", found.rms_before, found.rms_after, where),
+        _errors("efforts", found.effort_before, found.effort_after, how),
+    ]
+    held = _errors("held out", found.held_before, found.held_after, where)
+    return [
+        f"largest rms error of a joint: {'; '.join(filter(None, errors))}; {found.seconds:.1f} s",
+        *([f"what the fit has not seen: {held}"] if held else []),
+    ]
 
 
-def _number(value: float) -> str:
+def position_units(found: Fit) -> dict[str, str]:
+    """Joint → unit of its position, of those that were simulated."""
+    return {
+        joint: unit for c in found.curves for joint, unit in zip(c.joints, c.units, strict=True)
+    }
+
+
+def effort_units(found: Fit) -> dict[str, str]:
+    """Joint → unit of its effort, of those that something was estimated for."""
+    return {e.joint: at_joint("N·m", slides=e.slides) for e in found.estimates if e.actuator}
+
+
+def _errors(
+    what: str,
+    before: Mapping[str, float],
+    after: Mapping[str, float],
+    units: Mapping[str, str],
+) -> str:
+    """The largest error before and after, of joints that turn and of those that slide."""
+    parts = []
+    for unit in dict.fromkeys(units[joint] for joint in after):
+        own = [joint for joint in after if units[joint] == unit]
+        old, new = (max(values[joint] for joint in own) for values in (before, after))
+        parts.append(f"{old:.3g} before, {new:.3g} now [{unit}]")
+    return f"{what} {', '.join(parts)}" if parts else ""
+
+
+def number(value: float) -> str:
+    """As it is shown; `-`: there is none."""
     return "-" if math.isnan(value) else f"{value:.5g}"
 
 
@@ -73,7 +104,7 @@ def report_data(found: Fit) -> dict[str, object]:
                 "joint": e.joint,
                 "actuator": e.actuator,
                 "parameter": e.parameter,
-                "unit": UNITS[e.parameter],
+                "unit": e.unit,
                 "value": _finite(e.value),
                 "old": _finite(e.old),
                 "low": _finite(e.low),
@@ -84,6 +115,7 @@ def report_data(found: Fit) -> dict[str, object]:
             }
             for e in found.estimates
         ],
+        "units": {"position": position_units(found), "effort": effort_units(found)},
         "rms_before": found.rms_before,
         "rms_after": found.rms_after,
         "held_out": {
@@ -245,8 +277,10 @@ def plot(found: Fit, path: Path) -> None:
             spread = [[max(e.value - e.low, 0.0)], [max(high - e.value, 0.0)]]
             colour = "C0" if e.identifiable else "C3"
             axis.errorbar(i, e.value, yerr=spread, fmt="o", color=colour, capsize=3)
-        axis.set_xticks(range(len(own)), [e.joint for e in own], rotation=30, ha="right")
-        axis.set_ylabel(f"{name} [{UNITS[name]}]")
+        units = list(dict.fromkeys(e.unit for e in own if e.unit))
+        joints = [f"{e.joint} [{e.unit}]" if len(units) > 1 else e.joint for e in own]
+        axis.set_xticks(range(len(own)), joints, rotation=30, ha="right")
+        axis.set_ylabel(f"{name} [{units[0]}]" if len(units) == 1 else name)
         axis.grid(alpha=0.3)
     axes[0, 0].set_title(f"{found.actor}: fitted (red: not identifiable), grey: the scene")
     save_figure(figure, path)

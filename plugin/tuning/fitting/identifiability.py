@@ -6,10 +6,13 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from mjrig.arrays import FloatArray
-from mjrig.tuning.least_squares.fit_problem import Problem, roughness
+from mjrig.control.plant import at_joint
+from mjrig.tuning.fitting.remedies import too_little
+from mjrig.tuning.fitting.stillness import HELD, is_constant, is_held, why_still
+from mjrig.tuning.least_squares.fit_problem import Problem
 from mjrig.tuning.least_squares.points import Point, Unknown
 from mjrig.tuning.least_squares.search import Profile, asked_efforts
-from mjrig.tuning.least_squares.solver import Solution, System
+from mjrig.tuning.least_squares.solver import Solution
 from mjrig.tuning.least_squares.statistics import QUANTILE, Spread
 from mjrig.tuning.simulated.fit_data import RecordedTrack
 from mjrig.tuning.simulated.inertial import SIZE
@@ -22,6 +25,7 @@ from mjrig.tuning.simulated.plant import (
     FRACTION,
     INERTIAL,
     PAYLOAD,
+    UNITS,
     Drives,
 )
 
@@ -31,17 +35,10 @@ MOTION, EFFORTS = "motion", "efforts"
 VAGUE = 0.5
 #: Correlation above which two parameters have the same effect on the motion.
 ALIKE = 0.9
-#: Cosine of two effects above which one is the other.
-SAME = 0.995
 #: Δχ² of a 95 % interval of one number.
 CHI2 = 3.84
 #: A posterior this close to what was assumed beforehand says nothing new.
 UNCHANGED = 0.7
-#: A joint whose position spreads by less than this many times its noise does not move.
-STILL = 1.5
-#: Under a constant setpoint, a joint that moves by less than this tells nothing [rad or m].
-HARDLY = 0.02
-HELD = "its setpoint never changes, and the joint hardly moves"
 
 
 @dataclass(frozen=True)
@@ -55,6 +52,7 @@ class Estimate:
         identifiable: whether the data determine the value well enough to use it.
         reason: why not, or what the value rests on.
         evidence: `motion` or `efforts`.
+        slides: whether it is of a joint that moves along its axis.
     """
 
     joint: str
@@ -67,6 +65,25 @@ class Estimate:
     identifiable: bool = True
     reason: str = ""
     evidence: str = MOTION
+    slides: bool = False
+
+    @classmethod
+    def of(
+        cls, drives: Drives, place: int, parameter: str,
+        value: float, old: float, low: float, high: float,
+    ) -> "Estimate":  # fmt: skip
+        """An estimate of a joint."""
+        joint, actuator, slides = (
+            drives.joints[place],
+            drives.actuators[place],
+            drives.slides[place],
+        )
+        return cls(joint, actuator, parameter, value, old, low, high, slides=slides)
+
+    @property
+    def unit(self) -> str:
+        """Of its numbers."""
+        return at_joint(UNITS[self.parameter], slides=self.slides)
 
 
 @dataclass(frozen=True)
@@ -78,6 +95,7 @@ class Curves:
         is_held_out: whether the fit has not seen it.
         time: (n,) [s].
         joints: names of the columns.
+        units: of the columns.
         recorded, before, after: (n, joints) [rad or m].
     """
 
@@ -85,6 +103,7 @@ class Curves:
     is_held_out: bool
     time: FloatArray
     joints: tuple[str, ...]
+    units: tuple[str, ...]
     recorded: FloatArray
     before: FloatArray
     after: FloatArray
@@ -169,7 +188,10 @@ def drops(problem: Problem, solution: Solution, spread: Spread) -> list[Dropped]
             reason = why_still(problem, unknown)
             j = _twin(unknowns, spread.correlation, i)
             if reason or j is None:
-                found.append(Dropped(unknown, reason or too_little(vague[i])))
+                half = QUANTILE * float(spread.errors[i])
+                ends = interval_of(unknown, float(value[i]), half)
+                unit = unit_of(problem.stage.drives, unknown)
+                found.append(Dropped(unknown, reason or too_little(vague[i], *ends, unit)))
                 taken.add(i)
             elif j not in taken:
                 out, kept = (i, j) if _goes_first(unknowns[i], unknowns[j]) else (j, i)
@@ -178,38 +200,14 @@ def drops(problem: Problem, solution: Solution, spread: Spread) -> list[Dropped]
     return found
 
 
-def damping_like_kv(problem: Problem, system: System) -> list[Unknown]:
-    """Dampings of joints whose effect kv has too: where no setpoint has a velocity.
-
-    Args:
-        problem: joint by joint or together.
-        system: of it.
-    """
-    size = np.sqrt(np.maximum(np.diag(system.hessian), 1e-300))
-    place = {(u.parameter, u.place): i for i, u in enumerate(problem.unknowns)}
-    found = []
-    for u, i in zip(problem.unknowns, range(len(size)), strict=True):
-        j = place.get(("kv", u.place)) if u.parameter == "damping" else None
-        if j is not None and system.hessian[i, j] > SAME * size[i] * size[j]:
-            found.append(u)
-    return found
-
-
 def unreached(drives: Drives, unknown: Unknown, most: float) -> Dropped:
     """A limit above the largest effort a law asked for."""
-    own = float(drives.own_limits[unknown.place])
+    own, unit = float(drives.own_limits[unknown.place]), drives.unit("torque_limit", unknown.place)
     if most > own:
-        text = f"the model's own limit of {own:.4g} N·m acts first"
+        text = f"the model's own limit of {own:.4g} {unit} acts first"
     else:
-        text = f"never reached: it is above {most:.4g} N·m"
+        text = f"never reached: it is above {most:.4g} {unit}; faster or larger motion needs more"
     return Dropped(unknown, text, low=min(most, own))
-
-
-def too_little(vague: float) -> str:
-    """Why an estimate with such a relative interval is not identifiable."""
-    if vague > 1e3:
-        return "it has no effect on what was recorded"
-    return f"too little excitation: ±{100.0 * vague:.0f} %; move the joint more, or longer"
 
 
 def _twin(unknowns: Sequence[Unknown], correlation: FloatArray, i: int) -> int | None:
@@ -238,38 +236,6 @@ def _alike(
     if {out.parameter, kept.parameter} == {"damping", "kv"}:
         text += "; velocity setpoints other than 0 would separate them"
     return Dropped(out, text, partner=kept)
-
-
-def is_held(problem: Problem, unknown: Unknown) -> bool:
-    """Whether a joint stays about where it is told to be, all the time."""
-    stage = problem.stage
-    if not unknown.is_of_joint or not is_constant(stage.drives, stage.tracks, unknown.place):
-        return False
-    own = int(np.searchsorted(stage.tangent.dofs, stage.drives.dofs[unknown.place]))
-    moves = [np.ptp(t.signal(stage.tangent, slice(None), 0)[:, own]) for t in stage.tracks]
-    return bool(max(moves) < HARDLY)
-
-
-def why_still(problem: Problem, unknown: Unknown) -> str:
-    """Why a joint's recorded motion carries no information, if that is evident from it."""
-    if not unknown.is_of_joint:
-        return ""
-    stage, name = problem.stage, unknown.parameter
-    dof = int(stage.drives.dofs[unknown.place])
-    own = int(np.searchsorted(stage.tangent.dofs, dof))
-    moves, turns = False, 0
-    for track in stage.tracks:
-        signal = track.signal(stage.tangent, slice(None), 0)
-        position, speed = signal[:, own], signal[:, own + len(stage.tangent)]
-        noise = float(roughness(position[:, None])[0])
-        moves |= bool(np.std(position) > max(STILL * noise, 1e-6))
-        fast = np.abs(speed) > 0.2 * np.abs(speed).max(initial=1e-12)
-        turns += int((np.diff(np.sign(speed[fast])) != 0).sum())
-    if not moves:
-        return "the joint never moves"
-    if name == "frictionloss" and not turns:
-        return "the joint never reverses: friction cannot be separated from other loads"
-    return ""
 
 
 # Delays -----------------------------------------------------------------------------------------
@@ -315,7 +281,7 @@ def delay_of(
     """A delay, of those that explain the data as well."""
     low, high = min([*good, now]), max([*good, now])
     old = int(drives.lags[place])
-    found = Estimate(drives.joints[place], drives.actuators[place], DELAY, now, old, low, high)
+    found = Estimate.of(drives, place, DELAY, now, old, low, high)
     if is_constant(drives, tracks, place):
         reason = "the setpoint never changes: any delay fits"
         return replace(
@@ -329,21 +295,14 @@ def delay_of(
     return found
 
 
-def is_constant(drives: Drives, tracks: Sequence[RecordedTrack], place: int) -> bool:
-    """Whether what was commanded to a joint never changes."""
-    tables = [t.commands[drives.actor][:, :, drives.columns[place]] for t in tracks]
-    return all(float(np.ptp(table, axis=0).max()) == 0.0 for table in tables)
-
-
 # Numbers ----------------------------------------------------------------------------------------
 
 
 def estimate(drives: Drives, unknown: Unknown, value: float, error: float) -> Estimate:
     """A number with its interval, inside the bounds."""
     old = float(drives.values[unknown.parameter][unknown.place])
-    low = max(value - QUANTILE * error, unknown.low)
-    high = min(value + QUANTILE * error, unknown.high)
-    found = Estimate(*named(drives, unknown), value, old, low, high)
+    low, high = interval_of(unknown, value, QUANTILE * error)
+    found = _estimate(drives, unknown, value, old, low, high)
     if value >= unknown.high:
         return replace(found, reason=f"at its upper bound {unknown.high:g}")
     if value <= unknown.low and unknown.low != 0.0:
@@ -354,37 +313,44 @@ def estimate(drives: Drives, unknown: Unknown, value: float, error: float) -> Es
     return found
 
 
+def interval_of(unknown: Unknown, value: float, half: float) -> tuple[float, float]:
+    """As far as a value may be off, inside its bounds."""
+    return max(value - half, unknown.low), min(value + half, unknown.high)
+
+
+def unit_of(drives: Drives, unknown: Unknown) -> str:
+    """The unit of an unknown; empty: it has none."""
+    if unknown.parameter not in UNITS:
+        return ""
+    is_of_joint = unknown.is_of_joint
+    return drives.unit(unknown.parameter, unknown.place) if is_of_joint else UNITS[PAYLOAD]
+
+
 def owner(drives: Drives, unknown: Unknown) -> str:
     """The joint or body that an unknown belongs to."""
     if unknown.parameter == INERTIAL:
         return list(drives.links)[unknown.place // SIZE]
-    return (
-        list(drives.links)[drives.payload]
-        if unknown.parameter == PAYLOAD
-        else (drives.joints[unknown.place])
-    )
+    is_payload = unknown.parameter == PAYLOAD
+    return list(drives.links)[drives.payload] if is_payload else drives.joints[unknown.place]
 
 
-def named(drives: Drives, unknown: Unknown) -> tuple[str, str, str]:
-    """Joint or body, actuator and parameter of an unknown."""
-    if not unknown.is_of_joint:
-        return owner(drives, unknown), "", unknown.parameter
-    return drives.joints[unknown.place], drives.actuators[unknown.place], unknown.parameter
+def _estimate(
+    drives: Drives, unknown: Unknown, value: float, old: float, low: float, high: float
+) -> Estimate:
+    """Of a joint, or of a body."""
+    name = unknown.parameter
+    if unknown.is_of_joint:
+        return Estimate.of(drives, unknown.place, name, value, old, low, high)
+    return Estimate(owner(drives, unknown), "", name, value, old, low, high)
 
 
 def left_alone(drives: Drives, drop: Dropped, value: float) -> Estimate:
     """An estimate without information."""
     unknown = drop.unknown
     old = float(drives.values[unknown.parameter][unknown.place])
-    return Estimate(
-        *named(drives, unknown),
-        value,
-        old,
-        max(drop.low, unknown.low),
-        np.inf,
-        identifiable=False,
-        reason=drop.reason,
-    )
+    low = max(drop.low, unknown.low)
+    found = _estimate(drives, unknown, value, old, low, np.inf)
+    return replace(found, identifiable=False, reason=drop.reason)
 
 
 def without_interval(found: Estimate, reason: str) -> Estimate:

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from mjrig.tuning.fitting.identifiability import Dropped, damping_like_kv, drops, is_held
+from mjrig.tuning.fitting.identifiability import Dropped, drops
+from mjrig.tuning.fitting.stillness import is_held
 from mjrig.tuning.least_squares.fit_problem import Problem
 from mjrig.tuning.least_squares.fit_run import FitOutcome
 from mjrig.tuning.least_squares.points import Point, Unknown
@@ -18,6 +19,8 @@ from mjrig.tuning.simulated.plant import CREEP
 MISSED = 9.0
 #: An interval that reaches less than this many times a value either way tells something.
 LOOSE = 2.0
+#: Cosine of two effects above which one is the other.
+SAME = 0.995
 
 
 @dataclass(frozen=True)
@@ -144,3 +147,20 @@ def _is_missed(
     before, after = (block.cost(residuals, weights) for residuals in ends)
     noise = float(errors.variance[own] * errors.inflation[own])
     return after - before > MISSED * count * noise
+
+
+def damping_like_kv(problem: Problem, system: System) -> list[Unknown]:
+    """Dampings of joints whose effect kv has too: where no setpoint has a velocity.
+
+    Args:
+        problem: joint by joint or together.
+        system: of it.
+    """
+    size = np.sqrt(np.maximum(np.diag(system.hessian), 1e-300))
+    place = {(u.parameter, u.place): i for i, u in enumerate(problem.unknowns)}
+    found = []
+    for u, i in zip(problem.unknowns, range(len(size)), strict=True):
+        j = place.get(("kv", u.place)) if u.parameter == "damping" else None
+        if j is not None and system.hessian[i, j] > SAME * size[i] * size[j]:
+            found.append(u)
+    return found

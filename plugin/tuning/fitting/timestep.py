@@ -12,6 +12,7 @@ import numpy as np
 
 from mjrig.arrays import FloatArray
 from mjrig.names import listed
+from mjrig.tuning.fitting.identifiability import unit_of
 from mjrig.tuning.least_squares.fit_problem import Problem
 from mjrig.tuning.least_squares.solver import Solution
 from mjrig.tuning.least_squares.statistics import Spread
@@ -55,18 +56,20 @@ class Finer:
     def notes(self, problem: Problem, errors: Spread) -> tuple[str, ...]:
         """What depends on the timestep more than on the noise."""
         values = np.maximum(np.abs(problem.centre), [u.scale for u in problem.unknowns])
-        worst: dict[str, float] = {}
+        worst: dict[str, tuple[float, float, str]] = {}
         for u, shift, error, value in zip(
             problem.unknowns, self.shift, errors.errors, values, strict=True
         ):
             share = abs(float(shift)) / float(value)
             if u.parameter in UNITS and abs(shift) > CLEAR * error and share > WORTH_SAYING:
-                worst[u.parameter] = max(share, worst.get(u.parameter, 0.0))
+                new = share, abs(float(shift)), unit_of(problem.stage.drives, u)
+                worst[u.parameter] = max(new, worst.get(u.parameter, new))
         if not worst:
             return ()
-        said = listed(f"{name} (up to {100.0 * share:.2g} %)" for name, share in worst.items())
+        said = listed(f"{n} (by up to {most:.2g} {unit})" for n, (_, most, unit) in worst.items())
+        verb = "depends" if len(worst) == 1 else "depend"
         return (
-            f"{said} depend on the timestep: a drive that runs its law faster than the scene has "
+            f"{said} {verb} on the timestep: a drive that runs its law faster than the scene has "
             "other values for the same motion; the intervals include that, smaller steps narrow "
             "them",
         )

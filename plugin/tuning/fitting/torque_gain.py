@@ -6,6 +6,7 @@ the number is their ratio: kv by motion may include damping, which efforts do no
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from mjrig.names import listed
 from mjrig.sim.world import World
 from mjrig.tuning.fitting.effort_laws import JointEfforts, why_not
 from mjrig.tuning.fitting.fit_law import distance
-from mjrig.tuning.fitting.identifiability import EFFORTS, Estimate, Findings
+from mjrig.tuning.fitting.identifiability import EFFORTS, Estimate, Findings, not_found
 from mjrig.tuning.least_squares.statistics import QUANTILE, long_run
 from mjrig.tuning.simulated.fit_data import RecordedTrack
 from mjrig.tuning.simulated.plant import TORQUE_GAIN, Drives
@@ -68,10 +69,8 @@ def _ratio(
     first, second = (0.5 * (e.high - e.low) / abs(e.value) for e in (own[0], seen[0]))
     value = seen[0].value / own[0].value
     half = abs(value) * float(np.hypot(first, second))
-    return Estimate(
-        joint, drives.actuators[place], TORQUE_GAIN, value, 1.0, value - half, value + half,
-        evidence=EFFORTS,
-    )  # fmt: skip
+    low, high = value - half, value + half
+    return _by_efforts(Estimate.of(drives, place, TORQUE_GAIN, value, 1.0, low, high))
 
 
 def _gain(
@@ -88,17 +87,16 @@ def _gain(
         error = float(np.hypot(error, HALF_A_STEP * max(abs(o - value) for o in others)))
     error = float(np.hypot(error, abs(value) * _relative(motion, drives.joints[place])))
     half = QUANTILE * error
-    found = Estimate(
-        drives.joints[place], drives.actuators[place], TORQUE_GAIN, value, 1.0,
-        value - half, value + half, evidence=EFFORTS,
-    )  # fmt: skip
+    low, high = value - half, value + half
+    found = _by_efforts(Estimate.of(drives, place, TORQUE_GAIN, value, 1.0, low, high))
     if share > UNEXPLAINED:
         why = f"{100.0 * share:.0f} % of the efforts is unexplained: they come from another law"
-        return Estimate(
-            found.joint, found.actuator, TORQUE_GAIN, 1.0, 1.0, np.nan, np.nan,
-            identifiable=False, reason=why, evidence=EFFORTS,
-        )  # fmt: skip
+        return not_found(found, why)
     return found
+
+
+def _by_efforts(found: Estimate) -> Estimate:
+    return replace(found, evidence=EFFORTS)
 
 
 def _regressed(

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from mjrig.arrays import FloatArray
 from mjrig.control.articulation import Articulation
 from mjrig.control.controller import ArticulationController
-from mjrig.control.plant import PER_JOINT
+from mjrig.control.plant import PER_JOINT, at_joint
 from mjrig.errors import BindingError, FitError
 from mjrig.names import Slots, listed, suggestion
 from mjrig.sim.world import World
@@ -45,6 +45,7 @@ INERTIAL, PAYLOAD = "inertial", "payload"
 OF_JOINTS = ("kp", "kv", DELAY, *DYNAMICS, "torque_limit", ENCODER, FEEDBACK, TORQUE_GAIN)
 OF_BODIES = (*inertial.PARTS, PAYLOAD)
 PARAMETERS = (*OF_JOINTS, *OF_BODIES)
+#: Units at joints that turn; see `Drives.unit` for those of a joint.
 UNITS = {
     **{name: PER_JOINT[name] for name in ("kp", "kv", *DYNAMICS, "torque_limit")},
     DELAY: "steps",
@@ -76,6 +77,7 @@ class Drives:
         values: parameter → (n,), as in the scene; NaN for a gain its law does not have.
         lags: delay of each in ticks of its controller.
         ticks: physics steps per tick.
+        slides: whether each moves along its axis; else it turns.
         remembers: whether a law has internal state, so that it can start at a reset only.
     """
 
@@ -94,6 +96,11 @@ class Drives:
     remembers: bool = False
     payload: int = -1
     own_limits: FloatArray = field(default_factory=lambda: np.zeros(0))
+    slides: tuple[bool, ...] = ()
+
+    def unit(self, parameter: str, place: int) -> str:
+        """The unit of a parameter of a joint."""
+        return at_joint(UNITS[parameter], slides=self.slides[place])
 
     def __len__(self) -> int:
         return len(self.joints)
@@ -157,6 +164,7 @@ def drives_of(world: World, actor: str) -> Drives:
         np.array([_ticks(c) for c, _ in rows], dtype=np.int64),
         remembers=any("ki" in c.gains() or not _has_gains(c) for c, _ in rows),
         own_limits=np.array([_own_limit(b) for b in bindings]),
+        slides=tuple(b.effort_unit == "N" for b in bindings),
     )
 
 

@@ -68,6 +68,10 @@ def write(path: Path, text: str) -> Path:
         ("a.json", b'{"policy": {"policy_type": "x"}}', "policy"),
         ("a.json", b'{"frames": []}', "recording"),
         ("a.csv", b"time,a\n", "recording"),
+        ("a.mcap", b"\x89MCAP0\r\n", "recording"),
+        ("a.bag", b"#ROSBAG V2.0\n", "recording"),
+        ("a.db3", b"SQLite format 3\0", "recording"),
+        ("a.parquet", b"PAR1", "recording"),
     ],
 )
 def test_a_file_is_known_by_name_and_content(
@@ -319,7 +323,7 @@ def test_what_cannot_be_dropped_says_why(tmp_path: Path) -> None:
     assert messages(state) == [
         "'gains.yaml' holds gains; drop it on the actor they are for",
         "'notes.txt': files that end in '.txt' are not supported; supported: .xml, .mjcf, .urdf, "
-        ".mjb, .yaml, .yml, .h5, .hdf5, .npz, .onnx, .pt, .json, …",
+        ".mjb, .yaml, .yml, .h5, .hdf5, .npz, .mcap, .bag, .onnx, …",
         f"{tmp_path.name!r} is a folder; add it in the asset browser, or drop a file of it",
         "'walk.onnx': drop a policy on the robot it is for",
     ]

@@ -1,9 +1,11 @@
 """The Tune panel: it draws at any moment, and clicks run, cancel and apply."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from imgui_bundle import imgui
 from imgui_bundle.imgui.test_engine_checks import CHECK
@@ -11,6 +13,7 @@ from imgui_bundle.imgui.test_engine_checks import CHECK
 from mjrig.editor.tune.tune import Tune, TuneTask
 from mjrig.editor.tune.tune_fit_plots import fit_errors, overlays
 from mjrig.editor.tune.tune_panel import _LOOKS, TunePanel
+from mjrig.editor.tune.tune_runner import Finished
 from mjrig.editor.tune.tune_settings import TESTS, WAYS, GainAxis
 from mjrig.gains.response import Kind, Signal
 from mjrig.tuning.responses.gain_test import GainTest, GainVerdict
@@ -85,14 +88,20 @@ def test_gains_fits_and_problems_are_drawn(tune: Tune, tmp_path: Path) -> None:
     assert set(motion.before) == set(motion.after)
     assert max(motion.after.values()) < max(motion.before.values())
     shown = overlays(found)
-    assert [o.curves.is_held_out for o in shown] == [False, True][: len(shown)]
+    assert {o.label for o in shown} == set(found.curves[0].joints)
+    errors = [np.nanmean((o.before - o.recorded) ** 2) for o in shown]
+    assert errors == sorted(errors, reverse=True)
+    spans = [(c.time[0], c.time[-1]) for c in found.curves if c.is_held_out]
     for overlay in shown:
-        recorded_motion, before, after = (
-            getattr(overlay.curves, name)[:, overlay.curves.joints.index(overlay.joint)]
-            for name in ("recorded", "before", "after")
-        )
-        assert abs(after - recorded_motion).max() < abs(before - recorded_motion).max()
-    assert shown
+        assert list(overlay.held_out) == spans
+        off = [np.nanmax(abs(x - overlay.recorded)) for x in (overlay.before, overlay.after)]
+        assert off[1] < off[0]
+        tune.fit_joint = overlay.label
+        draw(panel, TuneTask.FIT)
+    rejected = replace(found, rejection="the model is rejected: it moves otherwise")
+    done = tune.found[TuneTask.FIT]
+    tune.found[TuneTask.FIT] = replace(done, finished=Finished(done.finished.job, rejected))
+    assert tune.why_not_applied(TuneTask.FIT) == rejected.rejection
     draw(panel, TuneTask.FIT)
     tune.fit.recordings = [tmp_path / "none.npz"]
     work(tune, TuneTask.FIT)

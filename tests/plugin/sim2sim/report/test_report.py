@@ -1,6 +1,7 @@
 """Reports and the command line."""
 
 import json
+import re
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -95,8 +96,38 @@ def test_json_has_no_infinity() -> None:
 def test_a_plot_draws_gaps_and_nothing() -> None:
     time = [0.0, 1.0, 2.0, 3.0]
     assert plot("a", "m", [("x", "here", time, [1, np.nan, 2, 3])]).count("<polyline") == 2
+    gap = [0.0, 1.0, np.nan, 2.0, 3.0]
+    for span in (None, (0.0, 3.0)):
+        assert plot("a", "m", [("x", "here", gap, gap)], span=span).count("<polyline") == 2
     assert "nothing" in plot("a", "m", [("x", "here", [], [])])
     assert "1e-3" in plot("a", "m", [("x", "here", time, [1e-3, 1e-2, 0, 1])], log=True)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_long_line_keeps_its_peaks_and_gaps(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    count = int(rng.integers(601, 20_000))
+    values = rng.normal(size=count) * 0.01
+    peaks = rng.choice(count, 2, replace=False)
+    values[peaks] = 5.0, -7.0
+    values[rng.choice(np.setdiff1d(np.arange(count), peaks), 3, replace=False)] = np.nan
+    text = plot("a", "m", [("x", "here", np.arange(count), values)])
+    drawn = [p for part in re.findall(r'points="([^"]*)"', text) for p in part.split()]
+    heights = [float(p.split(",")[1]) for p in drawn]
+    room = 0.05 * 12.0
+    assert (max(heights) - min(heights)) == pytest.approx(134.0 * 12.0 / (12.0 + 2 * room), abs=0.2)
+    assert 2 <= text.count("<polyline") <= 4
+    assert len(drawn) <= 2 * 600
+
+
+def test_parts_are_shaded() -> None:
+    text = plot("a", "m", [("x", "here", [0.0, 10.0], [0, 1])], shaded=[(2.0, 7.0)])
+    (place, width) = (
+        float(re.search(rf'class="shade"[^>]* {name}="([^"]*)"', text)[1])  # type: ignore[index]
+        for name in ("x", "width")
+    )
+    assert place == pytest.approx(62.0 + 0.2 * 386.0)
+    assert width == pytest.approx(0.5 * 386.0)
 
 
 # Command line -------------------------------------------------------------------------------------

@@ -61,5 +61,7 @@ def _law_data(quantities: Quantities, tables: ActedOn) -> LawData | None:
         command.time[sent],
         command.values[sent, where[3]],
         speeds[sent, where[3]],
-        command.timed.usual if in_rows else 0.0,
+        command.timed.usual if in_rows and command.shown is None else 0.0,
+        is_complete=command.shown is not None,
+        earlier=command.earlier,
     )

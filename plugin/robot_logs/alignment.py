@@ -60,6 +60,7 @@ class LawData:
     """States at times (n,) [s], commands at times (m,): columns are joints.
 
     `rows`: time between states whose stamps the commands have; 0: commands have their own [s].
+    `is_complete`: no command is missing. `earlier`: all commands may be by up to this earlier [s].
     """
 
     time: FloatArray
@@ -70,6 +71,8 @@ class LawData:
     command: FloatArray
     command_velocity: FloatArray
     rows: float = 0.0
+    is_complete: bool = False
+    earlier: float = 0.0
 
 
 def thickened(time: FloatArray, values: FloatArray, count: int) -> tuple[FloatArray, FloatArray]:
@@ -96,7 +99,7 @@ def effect_of_commands(motion: LawData) -> Effect | str:
     costs = LawCosts(motion, used, 1)
     left = costs.over(grid)
     thinned = 1
-    if float(np.median(left.min(axis=0))) >= WELL and not _repeats(motion):
+    if float(np.median(left.min(axis=0))) >= WELL and not _has_all(motion):
         thinned, costs, left = _thinned(motion, used, costs, grid, left)
     telling = left.min(axis=0) < 1.0 - EXPLAINED
     if not telling.any():
@@ -116,6 +119,7 @@ def effect_of_commands(motion: LawData) -> Effect | str:
         possible = (possible[0] - FINE, possible[1] + FINE)
     centre = motion.rows / 2.0  # a delay of whole rows is the last of those that do the same
     low, high = possible[0] + centre - motion.rows, possible[1] + centre + motion.rows
+    high += motion.earlier
     share = float((left * weights).sum(axis=(1, 2)).min() / weights.sum())
     joints = int(telling.any(axis=0).sum())
     if motion.rows:
@@ -124,8 +128,10 @@ def effect_of_commands(motion: LawData) -> Effect | str:
     return Effect(found, float(error), joints, thinned, motion.rows, share)
 
 
-def _repeats(motion: LawData) -> bool:
-    """Whether rows repeat commands, as those that come less often than rows: none is missing."""
+def _has_all(motion: LawData) -> bool:
+    """Whether no command is missing: rows repeat those that come less often than rows."""
+    if motion.is_complete:
+        return True
     same = (np.diff(motion.command, axis=0) == 0.0).all(axis=1)
     return bool(motion.rows) and float(same.mean()) > REPEATED
 

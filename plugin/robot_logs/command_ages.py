@@ -117,8 +117,10 @@ def sent_commands(time: FloatArray, values: FloatArray) -> Sent | None:
             for s, p in zip(spans, parts, strict=True)
         ]
     )
-    sent = np.maximum.accumulate(shown - ages)
     period = float(np.median([p.period for p in known]))
+    # Blocks may disagree about neighbours; no two are sent at once.
+    order = CLOSEST * period * np.arange(len(shown))
+    sent = np.maximum.accumulate(shown - ages - order) + order
     jitter = float(np.sqrt(np.mean(np.concatenate([p.jitter for p in known]) ** 2)))
     times, rows = _with_missed(sent, period)
     seen = np.interp(rows, np.arange(len(sent)), shown)

@@ -19,7 +19,7 @@ from mjrig.recording.recording import (
 from mjrig.robot_logs.acted_on import ActedOn, told_by_efforts
 from mjrig.robot_logs.alignment import Effect, thickened
 from mjrig.robot_logs.clocks import Timed, origins, timed, within
-from mjrig.robot_logs.command_ages import sent_commands
+from mjrig.robot_logs.command_ages import Sent, sent_commands
 from mjrig.robot_logs.commanded import StepTimes, commanded
 from mjrig.robot_logs.containers.container import LogFile
 from mjrig.robot_logs.loading import load
@@ -186,13 +186,9 @@ class _Making:
             if sent is None:
                 found.append(table)
                 continue
-            self._notes.append(
-                f"{table.timed.name}: its rows show commands of a clock of their own, sent about "
-                f"every {sent.period * 1e3:.3g} ms: each is taken to be sent when it lies on the "
-                f"smooth curve of the others{_if_earlier(sent.earlier)}; {sent.missed} that no row "
-                "shows are interpolated"
-            )
-            found.append(replace(table, time=sent.time, values=sent.values, shown=sent.shown))
+            self._notes.append(_said_of(sent, table.timed.name))
+            at = {"time": sent.time, "shown": sent.shown, "earlier": sent.earlier}
+            found.append(replace(table, values=sent.values, **at))
         return found
 
     def _say_effect(self, effect: Effect, timestep: float) -> float:
@@ -394,5 +390,14 @@ def _nth(count: int) -> str:
     return {2: "second", 3: "third"}.get(count, f"{count}th")
 
 
-def _if_earlier(most: float) -> str:
-    return f" (all may have been sent up to {most * 1e3:.2g} ms earlier)" if most > 1e-4 else ""
+def _said_of(sent: Sent, topic: str) -> str:
+    earlier = missed = ""
+    if sent.earlier > 0.1 * sent.period:
+        earlier = f" (all may have been sent up to {sent.earlier * 1e3:.2g} ms earlier)"
+    if sent.missed:
+        missed = f"; {sent.missed} that no row shows are interpolated"
+    return (
+        f"{topic}: its rows show commands of another clock, sent about every "
+        f"{sent.period * 1e3:.3g} ms: each is taken to be sent when it lies on the smooth curve of "
+        f"the others{earlier}{missed}"
+    )

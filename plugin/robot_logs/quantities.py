@@ -35,7 +35,8 @@ PERIOD = 0.002
 class JointTable:
     """A quantity of some joints: (n, joints) at times (n,).
 
-    `shown` (n,) is when the log shows each row; None: at its own time.
+    `shown` (n,) is when the log shows each row; None: at its own time. All times may be by up to
+    `earlier` earlier [s].
     """
 
     time: FloatArray
@@ -43,6 +44,7 @@ class JointTable:
     joints: tuple[str, ...]
     timed: Timed
     shown: FloatArray | None = None
+    earlier: float = 0.0
 
 
 class Quantities:

@@ -40,6 +40,7 @@ SURE = 2.0
 BEFORE = -0.005
 
 Spans = tuple[tuple[float, float], ...]
+Mask = npt.NDArray[np.bool_]
 
 
 def rates(time: FloatArray, values: FloatArray) -> FloatArray:
@@ -90,20 +91,22 @@ def unrecorded(motion: LawData) -> Spans:
     # They look like commands that act earlier: where that is possible it is as good a reason.
     later = int(np.argmin(np.where(grid > BEFORE, sums[0].sum(axis=1), np.inf)))
     gained = np.minimum(sums[0][best], sums[0][later]) - sums[1][best]
-    is_moving = _decided(gained / np.maximum(told.sum(axis=1), 1))
+    gained = gained / np.maximum(told.sum(axis=1), 1)
+    sure = (gained > np.log(SURE)) | (gained < 0.0)
+    is_moving = _decided(gained, sure)
     if not is_moving.any():
         return ()
-    change = _Change(motion, moving, windows, float(grid[best]), is_moving)
+    change = _Change(motion, moving, windows, float(grid[best]), is_moving, sure)
     return change.spans()
 
 
-def _decided(gained: FloatArray) -> npt.NDArray[np.bool_]:
+def _decided(gained: FloatArray, sure: Mask) -> Mask:
     """Windows with velocity setpoints, by logarithms; what tells little is like what is near it."""
-    clear = np.flatnonzero((gained > np.log(SURE)) | (gained < 0.0))
-    if not len(clear):
+    if not sure.any():
         return np.zeros(len(gained), dtype=np.bool_)
-    away = np.abs(np.arange(len(gained))[:, None] - clear)
-    return np.asarray(gained[clear[np.argmin(away, axis=1)]] > 0.0)
+    known = np.flatnonzero(sure)
+    away = np.abs(np.arange(len(gained))[:, None] - known)
+    return np.asarray(gained[known[np.argmin(away, axis=1)]] > 0.0)
 
 
 def surely(found: Effect | str, moving: LawData) -> Effect | str:
@@ -150,9 +153,11 @@ class _Change:
         moving: LawData,
         windows: Rows,
         delay: float,
-        is_moving: npt.NDArray[np.bool_],
+        is_moving: Mask,
+        sure: Mask,
     ) -> None:
         self._delay, self._windows, self._is_moving = delay, windows, is_moving
+        self._sure = np.flatnonzero(sure)
         self._time = motion.time
         self._left = self._squares(motion, moving)
 
@@ -199,9 +204,12 @@ class _Change:
         return tuple(zip(times[::2], times[1::2], strict=True))
 
     def _edge(self, window: int, *, begins: bool) -> int:
-        """The sample at which they begin, or end, about where a window ends."""
-        first, last = max(window - 1, 0), min(window + 2, len(self._windows) - 1)
+        """The sample at which they begin, or end, between windows that are sure of their kind."""
+        most = len(self._windows) - 1
+        before, after = self._sure[self._sure <= window], self._sure[self._sure > window]
+        first = max(int(before[-1]) - 1, 0) if len(before) else 0
+        last = min(int(after[0]) + 1, most) if len(after) else most
         rows = np.arange(self._windows[first, 0], self._windows[last, -1] + 1)
-        before, after = self._left[:, rows] if begins else self._left[::-1, rows]
-        costs = np.concatenate([[0.0], np.cumsum(before - after)])
+        one, other = self._left[:, rows] if begins else self._left[::-1, rows]
+        costs = np.concatenate([[0.0], np.cumsum(one - other)])
         return int(rows[min(int(np.argmin(costs)), len(rows) - 1)])

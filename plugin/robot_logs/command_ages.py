@@ -120,7 +120,7 @@ def sent_commands(time: FloatArray, values: FloatArray) -> Sent | None:
     period = float(np.median([p.period for p in known]))
     # Blocks may disagree about neighbours; no two are sent at once.
     order = CLOSEST * period * np.arange(len(shown))
-    sent = np.maximum.accumulate(shown - ages - order) + order
+    sent = np.asarray(np.maximum.accumulate(shown - ages - order) + order, dtype=np.float64)
     jitter = float(np.sqrt(np.mean(np.concatenate([p.jitter for p in known]) ** 2)))
     times, rows = _with_missed(sent, period)
     seen = np.interp(rows, np.arange(len(sent)), shown)

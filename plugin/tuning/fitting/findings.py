@@ -279,15 +279,16 @@ def curves_of(
 
 
 def resting_on(found: Estimate, problem: Problem, gone: Sequence[Dropped]) -> Estimate:
-    """Mark values that are valid only together with one that was kept fixed."""
-    joints = problem.stage.drives.joints
+    """Mark values that are valid only together with some that were kept fixed."""
+    drives, names = problem.stage.drives, []
     for drop in gone:
-        partner = drop.partner
-        if partner is None or not partner.is_of_joint or partner.parameter != found.parameter:
+        if drop.unknown.parameter == CREEP:  # nobody asked for it
             continue
-        if joints[partner.place] == found.joint:
-            same = drop.unknown.is_of_joint and drop.unknown.place == partner.place
-            whose = "" if same else f" of {owner(problem.stage.drives, drop.unknown)!r}"
-            text = f"if {drop.unknown.parameter}{whose} is as in the scene"
-            return replace(found, reason=text)
-    return found
+        if any(label_of(problem, p) == (found.joint, found.parameter) for p in drop.partners):
+            mine = drop.unknown.is_of_joint and drives.joints[drop.unknown.place] == found.joint
+            whose = "" if mine else f" of {owner(drives, drop.unknown)!r}"
+            names.append(f"{drop.unknown.parameter}{whose}")
+    if not names:
+        return found
+    verb = "is" if len(names) == 1 else "are"
+    return replace(found, reason=f"if {listed(names)} {verb} as in the scene")

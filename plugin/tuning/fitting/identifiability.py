@@ -7,9 +7,11 @@ import numpy as np
 
 from mjrig.arrays import FloatArray
 from mjrig.control.plant import at_joint
+from mjrig.names import listed
 from mjrig.tuning.fitting.remedies import too_little
 from mjrig.tuning.fitting.stillness import HELD, is_constant, is_held, why_still
 from mjrig.tuning.least_squares.fit_problem import Problem
+from mjrig.tuning.least_squares.nothing_changes import made_up_for
 from mjrig.tuning.least_squares.points import Point, Unknown
 from mjrig.tuning.least_squares.search import Profile, asked_efforts
 from mjrig.tuning.least_squares.solver import Solution
@@ -33,8 +35,9 @@ from mjrig.tuning.simulated.plant import (
 MOTION, EFFORTS = "motion", "efforts"
 #: An interval wider than this share of a value, on each side, makes it unidentifiable.
 VAGUE = 0.5
-#: Correlation above which two parameters have the same effect on the motion.
-ALIKE = 0.9
+#: Correlation above which two parameters have the same effect on the motion, and above which the
+#: value of one rests on that of the other.
+ALIKE, RESTS = 0.9, 0.5
 #: Δχ² of a 95 % interval of one number.
 CHI2 = 3.84
 #: A posterior this close to what was assumed beforehand says nothing new.
@@ -158,46 +161,83 @@ class Findings:
 
 @dataclass(frozen=True)
 class Dropped:
-    """An unknown kept at the scene's value, and why; `partner` has the same effect."""
+    """An unknown kept at the scene's value, and why; values of `partners` rest on that.
+
+    `exactly`: they make up for it without any change of the motion.
+    """
 
     unknown: Unknown
     reason: str
     low: float = 0.0
-    partner: Unknown | None = None
+    partners: tuple[Unknown, ...] = ()
+    exactly: bool = False
 
 
 def drops(problem: Problem, solution: Solution, spread: Spread) -> list[Dropped]:
-    """The unidentifiable unknowns; of two with the same effect, the joint's own."""
-    unknowns, value = problem.unknowns, solution.point.get(problem.unknowns)
-    asked = asked_efforts(problem, solution.point, solution.residuals)
-    found: list[Dropped] = []
-    taken: set[int] = set()
-    vague = QUANTILE * spread.errors / np.maximum([u.scale for u in unknowns], np.abs(value))
-    # A robot's delay stays, however vague: the scene's 0 is nothing to go back to.
-    vague = np.where([u.parameter == FRACTION for u in unknowns], 0.0, vague)
-    for i in sorted(range(len(unknowns)), key=lambda k: -vague[k]):
-        unknown = unknowns[i]
-        if unknown.parameter == "torque_limit" and asked[unknown.place] <= value[i] * 1.0001:
-            most = float(asked[unknown.place])
-            found.append(unreached(problem.stage.drives, unknown, most))
-            taken.add(i)
-        elif is_held(problem, unknown):
-            found.append(Dropped(unknown, why_still(problem, unknown) or HELD))
-            taken.add(i)
-        elif vague[i] > VAGUE and i not in taken and np.isinf(unknown.prior):
-            reason = why_still(problem, unknown)
-            j = _twin(unknowns, spread.correlation, i)
-            if reason or j is None:
-                half = QUANTILE * float(spread.errors[i])
-                ends = interval_of(unknown, float(value[i]), half)
-                unit = unit_of(problem.stage.drives, unknown)
-                found.append(Dropped(unknown, reason or too_little(vague[i], *ends, unit)))
-                taken.add(i)
-            elif j not in taken:
-                out, kept = (i, j) if _goes_first(unknowns[i], unknowns[j]) else (j, i)
-                found.append(_alike(problem, unknowns[out], unknowns[kept], spread, out, kept))
-                taken |= {i, j}
+    """The unidentifiable unknowns; of those that make up for each other, the joint's own.
+
+    Of a joint that has such a group nothing else is left out at once: with one of them known the
+    others may be found.
+    """
+    unknowns, vague = problem.unknowns, _vagueness(problem, solution, spread)
+    silent = _silent(problem, solution, vague)
+    groups = [g for g in made_up_for(problem, solution) if not silent.keys() & set(g)]
+    found = [*silent.values()]
+    found += [_made_up_for(problem, spread, group, group, exactly=True) for group in groups]
+    order = [i for i in np.argsort(-vague).tolist() if vague[i] > VAGUE and i not in silent]
+    alone = []
+    for i in order:
+        group = _alike(spread.correlation, i)
+        if len(group) == 1:
+            alone.append(i)
+        elif not any(set(group) & set(other) for other in groups):
+            groups.append(group)
+            twin = int(np.argmax(np.abs(np.delete(spread.correlation[i], i))))
+            pair = (i, twin + (twin >= i))
+            found.append(_made_up_for(problem, spread, group, pair))
+    waiting = {_whose(unknowns[i]) for group in groups for i in group}
+    for i in alone:
+        if _whose(unknowns[i]) not in waiting:
+            ends = interval_of(unknowns[i], *_estimated(problem, solution, spread, i))
+            unit = unit_of(problem.stage.drives, unknowns[i])
+            found.append(Dropped(unknowns[i], too_little(float(vague[i]), *ends, unit)))
     return found
+
+
+def _silent(problem: Problem, solution: Solution, vague: FloatArray) -> dict[int, Dropped]:
+    """Unknowns that the recording says nothing about, evidently."""
+    asked = asked_efforts(problem, solution.point, solution.residuals)
+    found = {}
+    for i, unknown in enumerate(problem.unknowns):
+        most = float(asked[unknown.place]) if unknown.parameter == "torque_limit" else np.inf
+        if most <= float(solution.point.get([unknown])[0]) * 1.0001:
+            found[i] = unreached(problem.stage.drives, unknown, most)
+        elif is_held(problem, unknown):
+            found[i] = Dropped(unknown, why_still(problem, unknown) or HELD)
+        elif vague[i] > VAGUE and (reason := why_still(problem, unknown)):
+            found[i] = Dropped(unknown, reason)
+    return found
+
+
+def _vagueness(problem: Problem, solution: Solution, spread: Spread) -> FloatArray:
+    """(unknowns,) half widths of intervals as shares of the values; 0 of those that stay."""
+    unknowns = problem.unknowns
+    value = np.abs(solution.point.get(unknowns))
+    found = QUANTILE * spread.errors / np.maximum([u.scale for u in unknowns], value)
+    # A robot's delay stays, however vague: the scene's 0 is nothing to go back to.
+    stays = [u.parameter == FRACTION or np.isfinite(u.prior) for u in unknowns]
+    return np.where(stays, 0.0, found)
+
+
+def _estimated(problem: Problem, solution: Solution, spread: Spread, i: int) -> tuple[float, float]:
+    """A value and half its interval."""
+    value = float(solution.point.get([problem.unknowns[i]])[0])
+    return value, QUANTILE * float(spread.errors[i])
+
+
+def _whose(unknown: Unknown) -> tuple[bool, int]:
+    """The joint of an unknown; each number of a body is by itself."""
+    return unknown.is_of_joint, unknown.place
 
 
 def unreached(drives: Drives, unknown: Unknown, most: float) -> Dropped:
@@ -210,32 +250,43 @@ def unreached(drives: Drives, unknown: Unknown, most: float) -> Dropped:
     return Dropped(unknown, text, low=min(most, own))
 
 
-def _twin(unknowns: Sequence[Unknown], correlation: FloatArray, i: int) -> int | None:
-    """The most correlated unknown of the same joint, or else of any."""
-    row = np.abs(correlation[i]).copy()
-    row[i] = 0.0
-    best = int(np.argmax(row))
-    return best if row[best] > ALIKE else None
+def _alike(correlation: FloatArray, i: int) -> list[int]:
+    """An unknown and those that have its effect, alone or together."""
+    row = np.abs(correlation[i])
+    return [k for k in range(len(row)) if k == i or row[k] > ALIKE]
 
 
-def _goes_first(a: Unknown, b: Unknown) -> bool:
-    """Whether a is kept fixed rather than b: parameters of joints before gains."""
+def _rank(unknown: Unknown) -> int:
+    """Of unknowns with the same effect the first is kept fixed: joints' own before gains."""
     joints = (CREEP, FEEDBACK, ENCODER, *DYNAMICS, "torque_limit", "kv", "kp", FRACTION)
-    order = [PAYLOAD, INERTIAL, *joints]
-    return order.index(a.parameter) <= order.index(b.parameter)
+    return [PAYLOAD, INERTIAL, *joints].index(unknown.parameter)
 
 
-def _alike(
-    problem: Problem, out: Unknown, kept: Unknown, spread: Spread, i: int, j: int
+def _made_up_for(
+    problem: Problem,
+    spread: Spread,
+    alike: Sequence[int],
+    candidates: Sequence[int],
+    *,
+    exactly: bool = False,
 ) -> Dropped:
-    how = f"correlation {spread.correlation[i, j]:+.3f}"
-    other = DELAY if kept.parameter == FRACTION else kept.parameter
-    if not kept.is_of_joint or kept.place != out.place:
-        other += f" of {owner(problem.stage.drives, kept)!r}"
+    """The one of several unknowns that is kept fixed, of some: the others make up for it."""
+    unknowns, correlation = problem.unknowns, spread.correlation
+    out = min(candidates, key=lambda k: _rank(unknowns[k]))
+    resting = np.flatnonzero(np.abs(correlation[out]) > RESTS).tolist()
+    others = sorted({*alike, *resting} - {out}, key=lambda k: -abs(correlation[out, k]))
+    unknown, kept = unknowns[out], tuple(unknowns[k] for k in others)
+    first = kept[0]
+    how = f"correlation {correlation[out, others[0]]:+.3f}"
+    other = DELAY if first.parameter == FRACTION else first.parameter
+    if not first.is_of_joint or first.place != unknown.place:
+        other += f" of {owner(problem.stage.drives, first)!r}"
     text = f"{other} has the same effect on the motion ({how})"
-    if {out.parameter, kept.parameter} == {"damping", "kv"}:
+    if len(kept) > 1 and exactly:
+        text = f"{listed(u.parameter for u in kept)} in proportion to it have no effect together"
+    elif {unknown.parameter, first.parameter} == {"damping", "kv"}:
         text += "; velocity setpoints other than 0 would separate them"
-    return Dropped(out, text, partner=kept)
+    return Dropped(unknown, text, partners=kept, exactly=exactly)
 
 
 # Delays -----------------------------------------------------------------------------------------

@@ -132,7 +132,7 @@ def _is_missed(
     Or its block fits significantly worse without it (a χ² test).
     """
     problem, of = now.problem, now.problem.blocks.of_unknown
-    if is_held(problem, drop.unknown):
+    if drop.exactly or is_held(problem, drop.unknown):
         return False
     index = problem.unknowns.index(drop.unknown)
     if _tells_something(problem, now.outcome.solution, errors, index):

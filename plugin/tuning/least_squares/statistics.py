@@ -77,7 +77,9 @@ def spread(problem: Problem, solution: Solution) -> Spread:
     freedom = _freedom(problem)
     variance = np.array([b.cost(solution.residuals, system.weights) for b in problem.blocks])
     variance *= freedom / problem.blocks.sizes
-    known = np.diag(system.hessian) > 0.0
+    scales = np.array([u.scale for u in problem.unknowns])
+    # A whole scale of what has no effect changes less than the least noise, however exact it is.
+    known = (np.diag(system.hessian) * scales**2 > 1.0) | (system.precision > 0.0)
     inverse = _inverse(system.hessian, known)
     plain = np.diag(inverse) * variance[own]
     scores = _scores(problem, solution, system.weighted(solution.residuals))

@@ -38,6 +38,8 @@ from mjrig.robot_logs.resampling import (
 FORMAT = "robot log"
 #: Joints that all stay within this did not move [rad or m].
 STILL = 2e-4
+#: What a log is said to have: commands may be by up to this late, as rows show them [s].
+LATE = "commands_late"
 #: The floating base, which logs have no name for.
 BASE = "base"
 
@@ -79,7 +81,7 @@ class _Making:
         self._data = data
         if options.span is not None:
             self._timed = {n: within(t, options.span) for n, t in self._timed.items()}
-        self._offset = 0.0
+        self._offset = self._late = 0.0
         self._quantities = Quantities(mapping, data, self._timed, self._notes)
 
     def made(self) -> Recording:
@@ -183,6 +185,8 @@ class _Making:
         for table in commands:
             is_shown = table.timed.name == state.timed.name and len(table.time) == len(state.time)
             sent = sent_commands(table.time, table.values) if is_shown else None
+            if is_shown:
+                self._late = max(self._late, state.timed.usual if sent is None else sent.earlier)
             if sent is None:
                 found.append(table)
                 continue
@@ -380,7 +384,7 @@ class _Making:
             }
             for name, t in self._timed.items()
         }
-        found: dict[str, Any] = {"clocks": clocks}
+        found: dict[str, Any] = {"clocks": clocks, LATE: self._late}
         if effect is not None:
             found["effect"] = {"delay": effect.delay, "error": effect.error}
         return found

@@ -212,19 +212,31 @@ def _resting_on(found: Estimate, gone: Sequence[Dropped]) -> Estimate:
 
 
 def disagreements(motion: Sequence[Estimate], efforts: Sequence[Estimate]) -> tuple[str, ...]:
-    """A note where efforts and motion disagree."""
+    """Notes where efforts and motion disagree."""
     other = {(e.actuator, e.parameter): e for e in efforts if e.identifiable}
-    found = []
+    resting = {e.joint for e in motion if "armature" in e.reason}
+    found, scales = [], []
     for e in motion:
         second = other.get((e.actuator, e.parameter))
         if second is None or not e.identifiable:
             continue
         width = APART * 0.5 * np.hypot(*np.nan_to_num([e.high - e.low, second.high - second.low]))
-        if abs(e.value - second.value) > max(width, WORTH_SAYING * abs(e.value)):
+        if abs(e.value - second.value) <= max(width, WORTH_SAYING * abs(e.value)):
+            continue
+        if e.joint in resting:  # the motion does not show how large all efforts are
+            scales.append(f"{e.parameter} of {e.joint} {second.value:.4g}")
+        else:
             found.append(f"{e.parameter} of {e.joint} {second.value:.4g} instead of {e.value:.4g}")
-    if not found:
-        return ()
-    return (
-        f"recorded efforts imply {listed(found)}: they are not what moved the joints, their "
-        "torque constant is wrong (fit torque_gain), or the model differs from the recorded robot",
-    )
+    notes: tuple[str, ...] = ()
+    if scales:
+        notes += (
+            f"recorded efforts say {listed(scales)}: if they are right, so is the armature that "
+            "goes with it, in proportion, not the scene's",
+        )
+    if found:
+        notes += (
+            f"recorded efforts imply {listed(found)}: they are not what moved the joints, their "
+            "torque constant is wrong (fit torque_gain), or the model differs from the recorded "
+            "robot",
+        )
+    return notes

@@ -28,6 +28,7 @@ from mjrig.tuning.fitting.findings import (
     real_delays,
     resting_on,
     with_shift,
+    with_slow_law,
 )
 from mjrig.tuning.fitting.identifiability import (
     Dropped,
@@ -295,7 +296,8 @@ class _Task:
                 continue
             one = estimate(drives, u, float(point.values[u.parameter][u.place]), float(error))
             one = with_other_lags(one, problem, i, outcome.profiles, errors)
-            found.append(with_shift(one, u, float(shift[i])))
+            one = with_shift(one, u, float(shift[i]))
+            found.append(with_slow_law(one, point, u) if self.is_real else one)
         found = [resting_on(e, problem, gone) for e in found]
         found += [
             left_alone(drives, d, float(point.values[d.unknown.parameter][d.unknown.place]))
@@ -303,7 +305,7 @@ class _Task:
             if d.unknown.parameter != CREEP
         ]
         if self.is_real:
-            found += real_delays(problem, point, errors, self.wanted)
+            found += real_delays(problem, point, errors, self.wanted, shift)
         else:
             limits = delay_bounds(self.bounds)
             found += [delay_estimate(problem, point, p, errors, limits) for p in outcome.profiles]

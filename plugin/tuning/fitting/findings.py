@@ -38,6 +38,8 @@ from mjrig.tuning.simulated.plant import (
     PAYLOAD,
 )
 
+#: Drives run their law as often as this, or more often [s].
+LAW_PERIOD = 1e-3
 #: Two estimates whose correlation is larger can hardly be told apart.
 CORRELATED = 0.95
 #: Bounds of the creep of joints, as a multiple of the model's.
@@ -104,41 +106,63 @@ def creeps_of(problem: Problem, wanted: Wanted) -> list[Unknown]:
 
 
 def as_vague(found: Estimate, problem: Problem, vague: Sequence[Dropped]) -> Estimate:
-    """An estimate with the remark that it is one of those with a wide interval."""
+    """An estimate with the remark that it is none, if its interval is wide."""
+    half = 0.5 * (found.high - found.low)
+    if not found.identifiable or found.parameter == DELAY or not half > VAGUE * abs(found.value):
+        return found
     for one in vague:
-        joint, parameter = label_of(problem, one.unknown)
-        is_wide = found.high - found.low > 2.0 * VAGUE * abs(found.value)
-        if is_wide and (found.joint, found.parameter) == (joint, parameter):
+        if label_of(problem, one.unknown) == (found.joint, found.parameter):
             return replace(found, identifiable=False, reason=one.reason)
-    return found
+    own = {label_of(problem, u): u for u in problem.unknowns}.get((found.joint, found.parameter))
+    if own is None or not own.is_of_joint or np.isfinite(own.prior) or half <= VAGUE * own.scale:
+        return found
+    share = half / max(abs(found.value), own.scale)
+    reason = too_little(share, found.low, found.high, found.unit)
+    return replace(found, identifiable=False, reason=reason)
 
 
-def real_delays(problem: Problem, point: Point, spread: Spread, wanted: Wanted) -> list[Estimate]:
-    """Delays in ticks, as real numbers."""
+def real_delays(
+    problem: Problem, point: Point, spread: Spread, wanted: Wanted, shift: FloatArray
+) -> list[Estimate]:
+    """Delays in ticks, as real numbers.
+
+    Args:
+        shift: (unknowns,) what ever smaller steps would add to each.
+    """
     drives, tracks = problem.stage.drives, problem.stage.tracks
-    error = {
-        u.place: float(e)
-        for u, e in zip(problem.unknowns, spread.errors, strict=True)
-        if u.parameter == FRACTION
-    }
+    index = {u.place: i for i, u in enumerate(problem.unknowns) if u.parameter == FRACTION}
     found = []
     for p in wanted.get(DELAY, ()):
-        lag, tick = int(point.lags[p]), float(drives.ticks[p])
-        old = float(drives.lags[p])
-        value = max(lag + float(point.values[FRACTION][p]) / tick, 0.0)
-        one = Estimate.of(drives, p, DELAY, value, old, value, value)
-        if p in error:
-            half = QUANTILE * error[p] / tick
-            one = replace(one, low=max(value - half, 0.0), high=value + half)
-            share = half / max(value, 1.0)
-            if share > VAGUE:
-                one = replace(
-                    one, identifiable=False, reason=too_little(share, one.low, one.high, one.unit)
-                )
-            found.append(one)
-        else:
+        lag = int(point.lags[p])
+        if p not in index:
             found.append(delay_of(drives, tracks, p, lag, [lag], (0, lag)))
+            continue
+        unknown, tick = problem.unknowns[index[p]], float(drives.ticks[p])
+        late, error = float(point.values[FRACTION][p]), float(spread.errors[index[p]])
+        value = max(lag + late / tick, 0.0)
+        half = QUANTILE * error / tick
+        one = Estimate.of(
+            drives, p, DELAY, value, float(drives.lags[p]), max(value - half, 0.0), value + half
+        )
+        one = with_shift(one, unknown, float(shift[index[p]]) / tick)
+        one = replace(
+            one, high=one.high + max(t.late for t in tracks) / problem.stage.timestep / tick
+        )
+        found.append(_told(one, half, is_last=late > unknown.high - 0.5 * tick))
     return found
+
+
+def _told(delay: Estimate, half: float, *, is_last: bool) -> Estimate:
+    """A delay with the remark that it is none, if it is vague or the longest that was tried."""
+    share = half / max(delay.value, 1.0)
+    if is_last:
+        most = round(delay.value)
+        reason = f"the longest that was tried: --bounds delay=0:{2 * most} tries longer ones"
+        return replace(delay, identifiable=False, high=np.inf, reason=reason)
+    if share > VAGUE:
+        reason = too_little(share, delay.low, delay.high, delay.unit)
+        return replace(delay, identifiable=False, reason=reason)
+    return delay
 
 
 def offset_notes(problem: Problem, solution: Solution) -> tuple[str, ...]:
@@ -243,6 +267,14 @@ def _slopes(
 
 
 # Curves -----------------------------------------------------------------------------------------
+
+
+def with_slow_law(found: Estimate, point: Point, unknown: Unknown) -> Estimate:
+    """Damping of a robot, whose law may act half a period late: kp T/2 less damping to the eye."""
+    if unknown.parameter != "damping":
+        return found
+    hidden = 0.5 * LAW_PERIOD * float(np.nan_to_num(point.values["kp"][unknown.place]))
+    return replace(found, high=found.high + hidden)
 
 
 def with_shift(found: Estimate, unknown: Unknown, shift: float) -> Estimate:

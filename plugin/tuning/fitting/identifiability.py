@@ -183,7 +183,7 @@ def drops(problem: Problem, solution: Solution, spread: Spread) -> list[Dropped]
     silent = _silent(problem, solution, vague)
     groups = [g for g in made_up_for(problem, solution) if not silent.keys() & set(g)]
     found = [*silent.values()]
-    found += [_made_up_for(problem, spread, group, group, exactly=True) for group in groups]
+    found += [kept_fixed(problem, spread, group, group, exactly=True) for group in groups]
     order = [i for i in np.argsort(-vague).tolist() if vague[i] > VAGUE and i not in silent]
     alone = []
     for i in order:
@@ -194,7 +194,7 @@ def drops(problem: Problem, solution: Solution, spread: Spread) -> list[Dropped]
             groups.append(group)
             twin = int(np.argmax(np.abs(np.delete(spread.correlation[i], i))))
             pair = (i, twin + (twin >= i))
-            found.append(_made_up_for(problem, spread, group, pair))
+            found.append(kept_fixed(problem, spread, group, pair))
     waiting = {_whose(unknowns[i]) for group in groups for i in group}
     for i in alone:
         if _whose(unknowns[i]) not in waiting:
@@ -262,7 +262,7 @@ def _rank(unknown: Unknown) -> int:
     return [PAYLOAD, INERTIAL, *joints].index(unknown.parameter)
 
 
-def _made_up_for(
+def kept_fixed(
     problem: Problem,
     spread: Spread,
     alike: Sequence[int],
@@ -282,8 +282,10 @@ def _made_up_for(
     if not first.is_of_joint or first.place != unknown.place:
         other += f" of {owner(problem.stage.drives, first)!r}"
     text = f"{other} has the same effect on the motion ({how})"
-    if len(kept) > 1 and exactly:
-        text = f"{listed(u.parameter for u in kept)} in proportion to it have no effect together"
+    if len(alike) > 2 and exactly:
+        names = [unknowns[k].parameter for k in others if k in alike]
+        names = [DELAY if name == FRACTION else name for name in names]
+        text = f"together with {listed(names)} it has no effect: all in proportion change nothing"
     elif {unknown.parameter, first.parameter} == {"damping", "kv"}:
         text += "; velocity setpoints other than 0 would separate them"
     return Dropped(unknown, text, partners=kept, exactly=exactly)

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from mjrig.tuning.fitting.findings import LAW_PERIOD
 from mjrig.tuning.fitting.identifiability import Estimate, Findings
 from mjrig.tuning.least_squares.statistics import QUANTILE
 
@@ -47,9 +48,11 @@ def _pair(
     shares = [_error(e) / e.value for e in (kp, kp_seen, kv_seen)]
     error = abs(value) * float(np.hypot.reduce(shares))
     rest = max(damping.value + kv.value - value, 0.0)
+    braking = _found(damping, rest, float(np.hypot(error, _error(kv))), "kv")
+    hidden = 0.5 * LAW_PERIOD * kp.value  # a law that acts half a period late brakes less
     return {
         (joint, "kv"): _found(kv, value, error, "damping"),
-        (joint, "damping"): _found(damping, rest, float(np.hypot(error, _error(kv))), "kv"),
+        (joint, "damping"): replace(braking, high=braking.high + hidden),
     }
 
 

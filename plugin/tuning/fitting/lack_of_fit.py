@@ -38,6 +38,8 @@ EXACT = 10.0
 #: A joint is not reproduced if more than this share of its motion is left, and so many times the
 #: noise: the score of what is left all the time does not grow with it.
 UNEXPLAINED, BEYOND_NOISE = 0.1, 2.0
+#: A robot's motion of which less is left is reproduced, whatever the residuals follow.
+NEGLIGIBLE = 0.002
 #: What measurements can have wrong: what it is called, and the size and unit it is given in.
 MEASURED = {
     ENCODER: ("the encoder offset", 0.1, "rad"),
@@ -100,7 +102,7 @@ def misfit(
         spread: of the solution.
         nuisance: residuals may go this way for a reason that is known.
     """
-    if not problem.unknowns or _is_exact(solution):
+    if not problem.unknowns or _is_exact(solution) or is_negligible(problem, solution):
         return None
     judge = _Judge(problem, solution, spread, nuisance)
     found = [judge.suspect(words, direction) for words, direction in _directions(problem, solution)]
@@ -263,21 +265,46 @@ def _motions(problem: Problem, solution: Solution) -> Iterator[tuple[str, Direct
 def unexplained(problem: Problem, solution: Solution) -> dict[str, float]:
     """Joint → the share of its motion that the simulation does not reproduce, where it is large."""
     stage, found = problem.stage, {}
-    places = np.searchsorted(stage.tangent.dofs, stage.drives.dofs)
-    fitted = {u.place for u in problem.unknowns if u.is_of_joint}
-    for place, joint in enumerate(stage.drives.joints):
-        column = int(places[place])
-        left, moved = [], []
-        for window, residuals in zip(stage.windows, solution.residuals, strict=True):
-            track = stage.tracks[window.track]
-            left.append(residuals[:, column])
-            moved.append(track.signal(stage.tangent, window.samples, 0)[:, column])
-        size, motion = float(np.sqrt(np.mean(np.concatenate(left) ** 2))), np.concatenate(moved)
+    for place, share in _shares(problem, solution).items():
+        column = _column(problem, place)
+        left = [r[:, column] for r in solution.residuals]
+        size = float(np.sqrt(np.mean(np.concatenate(left) ** 2)))
         noise = max(float(roughness(r[:, None])[0]) for r in left if len(r) > SHORT)
-        share = size / max(float(np.std(motion)), LEAST_NOISE)
-        if place in fitted and share > UNEXPLAINED and size > BEYOND_NOISE * noise:
-            found[joint] = share
+        if share > UNEXPLAINED and size > BEYOND_NOISE * noise:
+            found[stage.drives.joints[place]] = share
     return found
+
+
+def _shares(problem: Problem, solution: Solution) -> dict[int, float]:
+    """Place of a joint → residuals as a share of its motion, root mean squares.
+
+    Of fitted joints; of all if numbers of bodies are fitted.
+    """
+    stage, found = problem.stage, {}
+    places = {u.place for u in problem.unknowns if u.is_of_joint}
+    if not all(u.is_of_joint for u in problem.unknowns):
+        places = set(range(len(stage.drives)))
+    for place in sorted(places):
+        column = _column(problem, place)
+        left = np.concatenate([r[:, column] for r in solution.residuals])
+        windows = [(stage.tracks[w.track], w.samples) for w in stage.windows]
+        moved = [track.signal(stage.tangent, rows, 0)[:, column] for track, rows in windows]
+        motion = max(float(np.std(np.concatenate(moved))), LEAST_NOISE)
+        found[place] = float(np.sqrt(np.mean(left**2))) / motion
+    return found
+
+
+def _column(problem: Problem, place: int) -> int:
+    """The column of a joint's position in residuals."""
+    stage = problem.stage
+    return int(np.searchsorted(stage.tangent.dofs, stage.drives.dofs[place]))
+
+
+def is_negligible(problem: Problem, solution: Solution) -> bool:
+    """Whether a robot's motion is reproduced as well as any model of one can be expected to."""
+    if not any(track.is_real for track in problem.stage.tracks):
+        return False
+    return max(_shares(problem, solution).values(), default=1.0) < NEGLIGIBLE
 
 
 def why_unexplained(shares: Mapping[str, float]) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from mjrig.tuning.fitting.identifiability import Dropped, drops
+from mjrig.tuning.fitting.identifiability import Dropped, drops, kept_fixed
 from mjrig.tuning.fitting.stillness import is_held
 from mjrig.tuning.least_squares.fit_problem import Problem
 from mjrig.tuning.least_squares.fit_run import FitOutcome
@@ -80,7 +80,7 @@ class Pruning:
         found = outcome.solution
         system = System.of(whole, whole.linearise(found.point), found.system.weights)
         full = replace(found, system=system)
-        gone = [d for d in drops(whole, full, spread(whole, full)) if d.unknown in held]
+        gone = _still_twins(whole, full, held)
         left = [d.unknown for d in gone]
         if len(left) == len(held):
             return Pruned(problem, outcome, found, gone)
@@ -97,6 +97,24 @@ class Pruning:
         point = point.put(out, np.where(np.isfinite(old), np.maximum(old, low), point.get(out)))
         fewer = _but(problem, out)
         return fewer, self.go_on(fewer, now.outcome, point)
+
+
+def _still_twins(whole: Problem, full: Solution, held: Sequence[Unknown]) -> list[Dropped]:
+    """Those of the dampings held fixed that nothing tells from kv at the end.
+
+    In simulations the two differ a little, as damping is implicit and kv is not: no robot has that
+    from its physics, so that its log is not to tell them apart by it.
+    """
+    errors = spread(whole, full)
+    if not any(track.is_real for track in whole.stage.tracks):
+        return [d for d in drops(whole, full, errors) if d.unknown in held]
+    place = {(u.parameter, u.place): i for i, u in enumerate(whole.unknowns)}
+    pairs = [
+        (place["damping", u.place], place["kv", u.place])
+        for u in damping_like_kv(whole, full.system)
+        if u in held
+    ]
+    return [kept_fixed(whole, errors, pair, pair[:1]) for pair in pairs]
 
 
 def _twins(problem: Problem, start: Point) -> list[Unknown]:

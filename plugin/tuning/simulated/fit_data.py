@@ -12,7 +12,7 @@ from mjrig.control.setpoints import FEEDFORWARD, POSITION, VELOCITY
 from mjrig.errors import FitError
 from mjrig.names import listed, suggestion
 from mjrig.recording.recording import ActorRecording, JointColumns, Recording
-from mjrig.robot_logs.log_recording import FORMAT
+from mjrig.robot_logs.log_recording import FORMAT, LATE
 from mjrig.sim.world import World
 from mjrig.sim2sim.compare.matching import Match, joints_of, match_robot
 from mjrig.tuning.simulated.tangent import KINDS, Tangent
@@ -42,6 +42,7 @@ class RecordedTrack:
         has_base: whether the pose of a free base was recorded, or there is none.
         notes: what was matched by another name.
         is_real: whether it is the log of a robot, whose drives know no physics steps.
+        late: its commands may have been sent by up to this much earlier [s].
     """
 
     name: str
@@ -56,6 +57,7 @@ class RecordedTrack:
     has_base: bool = True
     notes: tuple[str, ...] = ()
     is_real: bool = False
+    late: float = 0.0
 
     @property
     def steps(self) -> int:
@@ -118,6 +120,7 @@ def _track(world: World, actor: str, recording: Recording) -> RecordedTrack:
         has_base,
         tuple(f"{name}: {note}" for note in whose.notes),
         recording.format == FORMAT,
+        float(recording.attributes.get("log", {}).get(LATE, 0.0)),
     )
 
 

@@ -279,7 +279,9 @@ def _part(
     steps = np.diff(time)
     usual = float(np.median(steps)) if len(steps) else 0.0
     gaps = tuple((np.flatnonzero(steps > 4.5 * usual) + 1).tolist()) if usual > 0.0 else ()
-    cleared = replace(when, rows=when.rows[kept], time=time, gaps=gaps, usual=usual)
+    missing = np.round(steps / usual).astype(np.int64) - 1 if usual > 0.0 else steps[:0]
+    counts = {"lost": int(missing[missing > 0].sum()), "holes": int((missing > 0).sum())}
+    cleared = replace(when, rows=when.rows[kept], time=time, gaps=gaps, usual=usual, **counts)
     return JointTable(time, large_rows(mine, kept), names, cleared)
 
 

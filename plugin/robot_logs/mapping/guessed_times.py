@@ -66,4 +66,7 @@ def _by_steps(topic: Surveyed, values: ValueRange) -> str:
 
 
 def _advances(stamps: Stamps) -> bool:
-    return len(stamps) > 1 and bool((np.diff(stamps) > 0).mean() > 0.5)
+    """Whether stamps tell times; those of a publisher that leaves them 0 beside others do not."""
+    if len(stamps) < 2 or ((stamps[1:] == 0) & (stamps[:-1] > 0)).any():
+        return False
+    return bool((np.diff(stamps) > 0).mean() > 0.5)

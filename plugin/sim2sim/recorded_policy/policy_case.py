@@ -61,7 +61,7 @@ class PolicyCase:
         return tuple(names.get(j, j) for j in self.ticks.joints)
 
     def unit_of(self, joints: Iterable[str], unit: str = "rad") -> str:
-        """The unit of a number of some joints, given that of joints that turn: both if they differ."""
+        """The unit of a number of some joints, given that of joints that turn; or both units."""
         every = self.match.robot.actuators
         own = (next(b for b in every if j in (b.joint, b.actuator)) for j in joints)
         units = [at_joint(unit, slides=binding.effort_unit == "N") for binding in own]

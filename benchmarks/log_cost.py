@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from itertools import count
+from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -256,7 +257,14 @@ def main() -> int:
             folder = Path(made)
             robot_files(folder)
             log = folder / f"log.{name}"
-            write(log, round(options.megabytes * 1e6), options.pictures)
+            # In a process of its own: the commands would inherit the peak of this one.
+            making = get_context("spawn").Process(
+                target=write, args=(log, round(options.megabytes * 1e6), options.pictures)
+            )
+            making.start()
+            making.join()
+            if making.exitcode:
+                return 1
             print(f"{name:<10}{size_of(log):.0f} MB")
             for title, command in chosen.items():
                 arguments = command.format(log=log, folder=folder).split()

@@ -88,13 +88,18 @@ def large_rows(values: Any, rows: Any) -> Any:
     found = large_empty((len(rows), *values.shape[1:]), values.dtype)
     for own, column in zip(columns_of(found), columns_of(values), strict=True):
         own[:] = column[rows]
-    let_go()
     return found
 
 
 def columns_of(values: Any) -> Iterator[Any]:
-    """The columns of a table; an array without columns is one."""
-    return iter(values.T) if values.ndim > 1 else iter([values])
+    """The columns of a table; an array without columns is one.
+
+    The memory of large arrays is given back between the columns of a large table.
+    """
+    for column in values.T if values.ndim > 1 else [values]:
+        yield column
+        if values.nbytes > LEAST:
+            let_go()
 
 
 def blocks(count: int, size: int = BLOCK) -> Iterator[slice]:

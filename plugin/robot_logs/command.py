@@ -98,7 +98,7 @@ def _info(options: argparse.Namespace) -> int:
             return 0
     recording = read_recording(path, hints)
     log = open_log(path, hints.get("episode")) if recording.format == FORMAT else None
-    print(summary(recording) if log is None else log_summary(log, hints))
+    print(summary(recording) if log is None else log_summary(log, hints, recording))
     return 0
 
 

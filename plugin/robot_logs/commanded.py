@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from mjrig.arrays import FloatArray
 from mjrig.control.plant import Plant
-from mjrig.large_arrays import blocks, columns_of, large_empty, large_rows, let_go
+from mjrig.large_arrays import blocks, columns_of, large_empty, large_rows
 from mjrig.recording.recording import GainChange, RecordedCommands
 from mjrig.robot_logs.quantities import JointTable, Quantities
 from mjrig.robot_logs.resampling import Steps
@@ -43,7 +43,9 @@ def commanded(
 ) -> dict[str, Any]:
     """Fields of an ActorRecording: commands, gains at the start and their changes."""
     held = [_held_steps(t.time - places.start, places.timestep, places.last) for t in tables]
-    every = np.unique(np.concatenate([h.steps for h in held]))
+    every = held[0].steps
+    if len(held) > 1:
+        every = np.unique(np.concatenate([h.steps for h in held]))
     parts: dict[str, list[FloatArray]] = {"position": [], "velocity": [], "feedforward": []}
     gains: dict[str, list[FloatArray]] = {name: [] for name in _GAINS}
     for table, own in zip(tables, held, strict=True):
@@ -70,7 +72,6 @@ def _gains(
     differs = np.zeros(max(len(steps) - 1, 0), dtype=np.bool_)
     for column in (c for name in names for c in columns_of(gains[name])):
         differs |= np.diff(column) != 0.0
-    let_go()
     at = np.flatnonzero(differs) + 1
     joints = {n: dict(zip(driven, gains[n][0].tolist(), strict=True)) for n in names}
     found: dict[str, Any] = {"plant": Plant(joints=joints)}
@@ -88,7 +89,6 @@ def _side_by_side(tables: Sequence[FloatArray]) -> FloatArray:
     found = large_empty((len(tables[0]), sum(t.shape[1] for t in tables)))
     for k, column in enumerate(c for table in tables for c in columns_of(table)):
         found[:, k] = column
-    let_go()
     return found
 
 
@@ -142,6 +142,22 @@ def _held_steps(time: FloatArray, timestep: float, last: int) -> _Held:
     whole = np.round(at)
     # A stamp that is a step but for rounding belongs to that step, whole.
     at = np.where(np.abs(at - whole) < ROUNDING, whole, at + 0.5)
-    begin = np.floor(at).astype(np.int64)
-    steps = np.unique(np.concatenate([[0], begin, begin + 1]))
-    return _Held(at, steps[(steps >= 0) & (steps <= last)])
+    del whole
+    return _Held(at, _with_next(np.floor(at).astype(np.int64), last))
+
+
+def _with_next(begin: Steps, last: int) -> Steps:
+    """Each of some ascending steps, the one after it, and 0: those up to the last.
+
+    As `np.unique` of them all, which needs many times their memory.
+    """
+    inside = begin[(begin >= 0) & (begin <= last)]
+    fresh = inside[np.diff(inside, prepend=-1) > 0]
+    lonely = fresh[np.diff(fresh, append=last + 1) > 1] + 1
+    if not len(fresh) or fresh[0] > 0:
+        lonely = np.concatenate([[0], lonely])
+    if not len(lonely):
+        return fresh
+    found = np.concatenate([fresh, lonely])
+    found.sort()
+    return found

@@ -8,7 +8,7 @@ import numpy as np
 
 from mjrig.arrays import FloatArray
 from mjrig.errors import RecordingError
-from mjrig.large_arrays import columns_of, large_empty, let_go
+from mjrig.large_arrays import large_empty
 from mjrig.names import how_many, listed
 from mjrig.recording.recording import (
     ActorRecording,
@@ -17,14 +17,15 @@ from mjrig.recording.recording import (
     Recording,
 )
 from mjrig.robot_logs.acted_on import ActedOn, told_by_efforts
-from mjrig.robot_logs.alignment import Effect, thickened
+from mjrig.robot_logs.alignment import ENOUGH, Effect, thickened
 from mjrig.robot_logs.clocks import Timed, origins, timed, within
-from mjrig.robot_logs.command_ages import Sent, sent_commands
+from mjrig.robot_logs.command_ages import LONGEST, Sent, sent_commands
 from mjrig.robot_logs.commanded import StepTimes, commanded
 from mjrig.robot_logs.containers.container import LogFile
 from mjrig.robot_logs.loading import load
 from mjrig.robot_logs.mapping.log_map import LogMap
-from mjrig.robot_logs.quantities import JointTable, Quantities
+from mjrig.robot_logs.moving import check_moves
+from mjrig.robot_logs.quantities import JointTable, Quantities, changes
 from mjrig.robot_logs.resampling import (
     Steps,
     at_steps,
@@ -36,8 +37,6 @@ from mjrig.robot_logs.resampling import (
 
 #: The format of recordings that are made of logs.
 FORMAT = "robot log"
-#: Joints that all stay within this did not move [rad or m].
-STILL = 2e-4
 #: What a log is said to have: commands may be by up to this late, as rows show them [s].
 LATE = "commands_late"
 #: The floating base, which logs have no name for.
@@ -86,8 +85,10 @@ class _Making:
 
     def made(self) -> Recording:
         positions = self._quantities.tables("position")
+        if not positions:
+            raise RecordingError(f"{self._log.path}: has no positions of the mapped joints")
         state = positions[0]
-        self._check_moves(positions)
+        check_moves(self._log.path, positions, {n: j.kind for n, j in self._map.joints.items()})
         commands = self._sent(self._quantities.commands(), state)
         velocities = self._quantities.velocities(positions)
         efforts = self._quantities.tables("effort")
@@ -116,20 +117,6 @@ class _Making:
             segments=segments,
         )
 
-    def _check_moves(self, positions: Sequence[JointTable]) -> None:
-        if not positions:
-            raise RecordingError(f"{self._log.path}: has no positions of the mapped joints")
-        largest = max(
-            float(np.nanmax(column) - np.nanmin(column))
-            for t in positions
-            for column in columns_of(t.values)
-        )
-        let_go()
-        if largest <= STILL:
-            raise RecordingError(
-                f"{self._log.path}: no joint moves: the positions stay within {largest:.2g} rad"
-            )
-
     # Time ---------------------------------------------------------------------------------------
 
     def _effect(
@@ -142,7 +129,11 @@ class _Making:
         """When commands act; None: it cannot be told, or the user says it."""
         if not efforts or not commands or self._given_offset() is not None:
             return None
-        tables = ActedOn(state, velocities[0], efforts[0], commands[0])
+        # A part of the log tells it, from the first command on; all of it may be too large to copy.
+        begin = int(np.searchsorted(state.time, commands[0].time[0]))
+        some = state.time[begin : begin + 2 * ENOUGH + 1]
+        effort = efforts[0].around(some) if len(some) else efforts[0]
+        tables = ActedOn(state, velocities[0], effort, commands[0])
         found = told_by_efforts(self._quantities, tables, self._notes)
         if isinstance(found, str):
             self._notes.append(f"when commands act is not known: {found}")
@@ -184,7 +175,9 @@ class _Making:
         found = []
         for table in commands:
             is_shown = table.timed.name == state.timed.name and len(table.time) == len(state.time)
-            sent = sent_commands(table.time, table.values) if is_shown else None
+            # More commands are left as they are; to look for them would need a copy of the table.
+            is_short = is_shown and int(changes(table.values).sum()) <= LONGEST
+            sent = sent_commands(table.time, table.values) if is_short else None
             if is_shown:
                 self._late = max(self._late, state.timed.usual if sent is None else sent.earlier)
             if sent is None:
@@ -334,7 +327,8 @@ class _Making:
             effort = large_empty((len(steps) - 1, len(driven)))
             for k, name in enumerate(driven):
                 table, place = columns[name]
-                at_steps(table.time, table.values[:, [place]], at[:-1], effort[:, k : k + 1])
+                own = table.values[:, place : place + 1]
+                at_steps(table.time, own, at[:-1], effort[:, k : k + 1])
             found["efforts"] = Efforts(steps[:-1], effort)
         elif columns:
             without = [n for n in driven if n not in columns]

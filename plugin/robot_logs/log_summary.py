@@ -15,8 +15,13 @@ from mjrig.robot_logs.mapping.survey import Surveyed, survey
 from mjrig.robot_logs.reader import mapping_of, options_of
 
 
-def log_summary(log: LogFile, hints: Mapping[str, object]) -> str:
-    """Some lines about a log; a log that cannot be read as a recording says why."""
+def log_summary(
+    log: LogFile, hints: Mapping[str, object], recording: Recording | None = None
+) -> str:
+    """Some lines about a log; a log that cannot be read as a recording says why.
+
+    `recording` is what was made of it; None: it is read.
+    """
     found = survey(log)
     lines = [f"{log.path.name}: {log.kind}, {how_many(len(found.topics), 'topic')}"]
     for topic in found.topics.values():
@@ -25,7 +30,8 @@ def log_summary(log: LogFile, hints: Mapping[str, object]) -> str:
         mapping = mapping_of(log, hints, found)
         for topic in found.topics.values():
             topic.stamps.clear()  # they are read again
-        recording = log_recording(log, mapping, options_of(log.path, hints))
+        if recording is None:
+            recording = log_recording(log, mapping, options_of(log.path, hints))
     except MjrigError as error:
         return "\n".join([*lines, f"  cannot be read as a recording: {error}"])
     return "\n".join([*lines, *_mapped(mapping), *_made(recording)])

@@ -46,6 +46,13 @@ class JointTable:
     shown: FloatArray | None = None
     earlier: float = 0.0
 
+    def around(self, at: FloatArray) -> "JointTable":
+        """The rows from the one before some ascending times to the one after them."""
+        first = max(int(np.searchsorted(self.time, at[0], side="right")) - 1, 0)
+        rows = slice(first, int(np.searchsorted(self.time, at[-1])) + 1)
+        shown = None if self.shown is None else self.shown[rows]
+        return replace(self, time=self.time[rows], values=self.values[rows], shown=shown)
+
 
 class Quantities:
     """Tables of the mapped quantities; what was done to them is added to `notes`."""
@@ -218,6 +225,15 @@ class Quantities:
         return found
 
 
+def changes(values: FloatArray) -> npt.NDArray[np.bool_]:
+    """The rows of a table that differ from the one before; the first does."""
+    found = np.ones(len(values), dtype=np.bool_)
+    found[1:] = False
+    for column in columns_of(values):
+        found[1:] |= column[1:] != column[:-1]
+    return found
+
+
 def _at(time: FloatArray, table: JointTable, place: int) -> FloatArray:
     """A column at some times."""
     column = table.values[:, place]
@@ -229,7 +245,6 @@ def _at(time: FloatArray, table: JointTable, place: int) -> FloatArray:
 def _cleared(when: Timed, values: FloatArray, joints: tuple[str, ...]) -> list[JointTable]:
     """Rows that hold anything: tables of several topics have empty ones, messages lack joints."""
     full = [np.isfinite(column) for column in columns_of(values)]
-    let_go()
     if all(own.all() for own in full):
         return [JointTable(when.time, values, joints, when)]
     return [_part(when, values, joints, own, full) for own in _together(full)]
@@ -266,7 +281,9 @@ def _part(
     steps = np.diff(time)
     usual = float(np.median(steps)) if len(steps) else 0.0
     gaps = tuple((np.flatnonzero(steps > 4.5 * usual) + 1).tolist()) if usual > 0.0 else ()
-    cleared = replace(when, rows=when.rows[kept], time=time, gaps=gaps, usual=usual)
+    missing = np.round(steps / usual).astype(np.int64) - 1 if usual > 0.0 else steps[:0]
+    counts = {"lost": int(missing[missing > 0].sum()), "holes": int((missing > 0).sum())}
+    cleared = replace(when, rows=when.rows[kept], time=time, gaps=gaps, usual=usual, **counts)
     return JointTable(time, large_rows(mine, kept), names, cleared)
 
 
@@ -280,5 +297,4 @@ def _held(values: FloatArray) -> FloatArray:
             continue
         rows = np.maximum.accumulate(np.where(fine, np.arange(len(column)), 0))
         own[:] = column[np.maximum(rows, np.argmax(fine))]
-    let_go()
     return found

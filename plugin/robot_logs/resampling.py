@@ -91,7 +91,8 @@ def sampled_steps(
     for part in stretches(len(time), gaps):
         own = time[part]
         # Not `np.round`: halves would become the same even step two by two.
-        steps = np.unique(np.floor(own / timestep + 0.5 + SLACK).astype(np.int64))
+        steps = np.floor(own / timestep + 0.5 + SLACK).astype(np.int64)
+        steps = steps[np.diff(steps, prepend=steps[0] - 1) > 0]
         slack = SLACK * timestep
         at = steps * timestep
         inside = (at >= own[0] - slack) & (at <= own[-1] + slack)

@@ -17,10 +17,13 @@ from mjrig.components.importers.recordings.samples import (
     wxyz,
 )
 from mjrig.errors import RecordingError
-from mjrig.recording.integrity.npz_arrays import npz_arrays
+from mjrig.recording.integrity.npz_arrays import npz_arrays, npz_names
 from mjrig.recording.recording import Recording
 
 _MOTION = {"fps", "joint_pos", "joint_vel", "body_pos_w", "body_quat_w"}
+#: What LocoMuJoCo calls the slides of a base, and the array of its clips' ends.
+_TRANSLATIONS, _SPLITS = ("_tx", "_ty", "_tz"), "split_points"
+_TIMES = {"t", "time", "timestamp", "stamp"}
 _VELOCITIES = ("body_lin_vel_w", "body_ang_vel_w")
 #: The order of the 29 motors of Unitree's G1 in its own software.
 _LEG = ("hip_pitch", "hip_roll", "hip_yaw", "knee", "ankle_pitch", "ankle_roll")
@@ -73,21 +76,28 @@ def read_loco_mujoco(path: Path, hints: Hints) -> Recording | None:
     Raises:
         RecordingError: it has this format, but is damaged, or the rate is missing.
     """
-    arrays = npz_arrays(path) if path.suffix == ".npz" else None
-    if arrays is None:
+    held = npz_names(path) if path.suffix == ".npz" else None
+    names = [name.removeprefix("q_") for name in held or () if name.startswith("q_")]
+    if not _is_loco_mujoco(set(held or ()), names):
         return None
-    names = [name.removeprefix("q_") for name in arrays if name.startswith("q_")]
-    if not names or not all(f"dq_{name}" in arrays for name in names):
-        return None
+    arrays = npz_arrays(path) or {}
     fps = number_hint(path, hints, "fps")
     frames = len(np.ravel(arrays[f"q_{names[0]}"]))
     qpos = np.column_stack([finite(path, f"q_{n}", arrays[f"q_{n}"], (frames,)) for n in names])
     qvel = np.column_stack([finite(path, f"dq_{n}", arrays[f"dq_{n}"], (frames,)) for n in names])
-    joints = [(n, "slide" if n.endswith(("_tx", "_ty", "_tz")) else "hinge") for n in names]
+    joints = [(n, "slide" if n.endswith(_TRANSLATIONS) else "hinge") for n in names]
     notes = ["its base is three slides and three hinges, not a free joint"]
-    if "split_points" in arrays:
-        notes.append(f"it holds several clips one after the other: {arrays['split_points']}")
+    if _SPLITS in arrays:
+        notes.append(f"it holds several clips one after the other: {arrays[_SPLITS]}")
     return clip(path, "LocoMuJoCo", hints, fps, joints, qpos, qvel, notes)
+
+
+def _is_loco_mujoco(held: set[str], joints: list[str]) -> bool:
+    """By what only LocoMuJoCo writes; any logger may call its columns `q_` and `dq_`."""
+    if not joints or not all(f"dq_{name}" in held for name in joints):
+        return False
+    is_theirs = _SPLITS in held or any(name.endswith(_TRANSLATIONS) for name in joints)
+    return is_theirs and not {name.lower() for name in held} & _TIMES
 
 
 def read_motion_csv(path: Path, hints: Hints) -> Recording | None:

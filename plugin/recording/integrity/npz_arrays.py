@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Iterable
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,10 +15,10 @@ from mjrig.errors import RecordingError
 from mjrig.names import listed
 from mjrig.recording.integrity.limits import NUMBER, check_size
 
-_SUFFIX = ".npy"
+SUFFIX = ".npy"
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 #: Everything a damaged archive or array raises.
-_DAMAGE = (
+DAMAGE = (
     zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, KeyError, IndexError,
     RuntimeError, NotImplementedError, SyntaxError, TypeError, UnicodeError, OverflowError,
     MemoryError, RecursionError,
@@ -35,8 +35,8 @@ def npz_names(path: Path) -> list[str] | None:
         if not zipfile.is_zipfile(path):
             return None
         with zipfile.ZipFile(path) as archive:
-            return [name.removesuffix(_SUFFIX) for name in archive.namelist()]
-    except _DAMAGE as error:
+            return [name.removesuffix(SUFFIX) for name in archive.namelist()]
+    except DAMAGE as error:
         raise damaged(path, error) from error
 
 
@@ -54,10 +54,10 @@ def npz_arrays(path: Path, *, needs: Iterable[str] = ()) -> dict[str, npt.NDArra
     try:
         with zipfile.ZipFile(path) as archive:
             return {
-                entry.filename.removesuffix(_SUFFIX): _array(path, archive, entry)
-                for entry in _entries(path, archive)
+                entry.filename.removesuffix(SUFFIX): _array(path, archive, entry)
+                for entry in entries_of(path, archive)
             }
-    except _DAMAGE as error:
+    except DAMAGE as error:
         raise damaged(path, error) from error
 
 
@@ -70,12 +70,12 @@ def damaged_arrays(path: Path) -> dict[str, str]:
     found = {}
     try:
         with zipfile.ZipFile(path) as archive:
-            for entry in _entries(path, archive):
+            for entry in entries_of(path, archive):
                 try:
                     _array(path, archive, entry)
                 except RecordingError as error:
-                    found[entry.filename.removesuffix(_SUFFIX)] = str(error.__cause__ or error)
-    except _DAMAGE as error:
+                    found[entry.filename.removesuffix(SUFFIX)] = str(error.__cause__ or error)
+    except DAMAGE as error:
         raise damaged(path, error) from error
     return found
 
@@ -87,7 +87,12 @@ def damaged(path: Path, error: BaseException, name: str = "") -> RecordingError:
     return RecordingError(f"{path}: is damaged: {where}{what}")
 
 
-def _entries(path: Path, archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
+def entries_of(path: Path, archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
+    """The entries of an archive that numpy may have written.
+
+    Raises:
+        RecordingError: an entry is there twice, encrypted, or all of them are too large.
+    """
     entries = archive.infolist()
     names = [entry.filename for entry in entries]
     twice = sorted({name for name in names if names.count(name) > 1}) if len(names) < 5000 else []
@@ -104,28 +109,40 @@ def _entries(path: Path, archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
 
 def _array(path: Path, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> npt.NDArray[Any]:
     """One array; the whole entry is read, since its checksum is of all of it."""
-    name = entry.filename.removesuffix(_SUFFIX)
+    name = entry.filename.removesuffix(SUFFIX)
     try:
         content = archive.read(entry)
         stream = BytesIO(content)
-        version = np.lib.format.read_magic(stream)
-        read = {
-            (1, 0): np.lib.format.read_array_header_1_0,
-            (2, 0): np.lib.format.read_array_header_2_0,
-        }.get(version)
-        if read is None:
-            raise ValueError(f"has version {version} of numpy's format")
-        shape, in_columns, dtype = read(stream)
-        if dtype.hasobject:
-            raise ValueError("Object arrays cannot be loaded when allow_pickle=False")
+        shape, in_columns, dtype = header_of(stream)
         numbers = math.prod(shape)
         start = stream.tell()
-        if min(shape, default=0) < 0 or len(content) - start != numbers * dtype.itemsize:
+        if len(content) - start != numbers * dtype.itemsize:
             raise ValueError(f"{len(content) - start} bytes do not make {dtype} {shape}")
         check_size(path, numbers * max(dtype.itemsize, NUMBER))
         flat = np.frombuffer(content, dtype, numbers, start)
         return flat.reshape(shape[::-1]).T if in_columns else flat.reshape(shape)
     except RecordingError:
         raise
-    except _DAMAGE as error:
+    except DAMAGE as error:
         raise damaged(path, error, name) from error
+
+
+def header_of(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Shape, whether columns are contiguous, and kind of the numbers of an array.
+
+    Raises:
+        ValueError: it is none that is read.
+    """
+    version = np.lib.format.read_magic(stream)
+    read = {
+        (1, 0): np.lib.format.read_array_header_1_0,
+        (2, 0): np.lib.format.read_array_header_2_0,
+    }.get(version)
+    if read is None:
+        raise ValueError(f"has version {version} of numpy's format")
+    shape, in_columns, dtype = read(stream)
+    if dtype.hasobject:
+        raise ValueError("Object arrays cannot be loaded when allow_pickle=False")
+    if min(shape, default=0) < 0:
+        raise ValueError(f"has the shape {shape}")
+    return shape, in_columns, dtype

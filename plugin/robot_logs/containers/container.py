@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 Stamps = npt.NDArray[np.int64]
-#: Whether the numbers at (topic, path) are wanted; asked again for every batch.
+#: Whether the numbers at (topic, path) are wanted; asked again for every batch. What is not wanted
+#: once is not wanted in later batches either.
 Wanted = Callable[[str, str], bool]
 #: A batch holds so many messages, or so many bytes of them.
 BATCH, BATCH_BYTES = 4096, 8 << 20

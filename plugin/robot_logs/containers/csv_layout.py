@@ -4,9 +4,19 @@ import csv
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
+from typing import IO
 
 from mjrig.robot_logs.containers.column_units import unit_of, unit_text
 
+#: What a text may begin with, the longer first → how it is written; spreadsheets write "Unicode
+#: text" in UTF-16.
+_MARKS = {
+    b"\xff\xfe\0\0": "utf-32",
+    b"\0\0\xfe\xff": "utf-32",
+    b"\xff\xfe": "utf-16",
+    b"\xfe\xff": "utf-16",
+}
 #: Lines without white space alone that are looked at.
 LOOKED_AT = 60
 _SEPARATORS = ",;\t"
@@ -20,6 +30,27 @@ class CsvLayout:
     separator: str
     header: tuple[str, ...]
     skipped: int
+
+
+def encoding_of(start: bytes) -> str:
+    """How a text is written, by its first bytes; empty: it is no text."""
+    for mark, encoding in _MARKS.items():
+        if start.startswith(mark):
+            return encoding
+    if b"\0" not in start:
+        return "utf-8-sig"
+    # Without a mark: every second byte of Latin letters is 0.
+    even = start[: len(start) // 2 * 2]
+    if not any(even[1::2]) and all(even[::2]):
+        return "utf-16-le"
+    return "utf-16-be" if not any(even[::2]) and all(even[1::2]) else ""
+
+
+def opened(path: Path) -> IO[str]:
+    """A text, whatever it is written in; letters that it cannot hold are replaced."""
+    with path.open("rb") as stream:
+        encoding = encoding_of(stream.read(64))
+    return path.open(encoding=encoding or "utf-8-sig", errors="replace", newline="")
 
 
 def is_comment(line: str) -> bool:

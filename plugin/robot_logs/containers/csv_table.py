@@ -13,7 +13,7 @@ import numpy as np
 
 from mjrig.errors import RecordingError
 from mjrig.robot_logs.containers.container import BATCH, LogFile, LogSamples, Topic, Wanted
-from mjrig.robot_logs.containers.csv_layout import is_comment, layout_of, number_of
+from mjrig.robot_logs.containers.csv_layout import is_comment, layout_of, number_of, opened
 
 SUFFIXES = (".csv", ".tsv", ".txt")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
@@ -26,7 +26,7 @@ class CsvTable(LogFile):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, "CSV table")
-        with _opened(path) as stream:
+        with opened(path) as stream:
             layout = layout_of(stream)
         if layout is None:
             raise RecordingError(f"{path}: has no header that names its columns")
@@ -34,7 +34,7 @@ class CsvTable(LogFile):
         twice = [name for name in self.header if name and self.header.count(name) > 1]
         if twice:
             raise RecordingError(f"{path}: the column {twice[0]!r} is there twice")
-        with _opened(path) as stream:
+        with opened(path) as stream:
             widths = array("q", (len(row) for row in self._rows(stream)))
         is_cut = len(widths) > 1 and widths[-1] < len(self.header)
         if is_cut:
@@ -55,10 +55,12 @@ class CsvTable(LogFile):
         """The columns that are wanted, some thousand rows at a time."""
         del topics  # there is one
         topic = self.topics[0].name
-        with _opened(self.path) as stream:
+        with opened(self.path) as stream:
             rows = enumerate(islice(self._rows(stream), self._count), 1)
             while batch := list(islice(rows, BATCH)):
                 chosen = [k for k, n in enumerate(self.header) if n and wanted(topic, n)]
+                if not chosen:
+                    return
                 yield self._samples(batch, chosen)
 
     def _samples(self, batch: list[tuple[int, list[str]]], chosen: Sequence[int]) -> LogSamples:
@@ -75,10 +77,6 @@ class CsvTable(LogFile):
             if columns[name] is None:
                 columns[name] = np.frombuffer(array("d", map(_number, cells)), dtype=np.float64)
         return LogSamples(self.topics[0].name, _NO_STAMPS, _NO_STAMPS, columns)
-
-
-def _opened(path: Path) -> Any:
-    return path.open(encoding="utf-8-sig", errors="replace", newline="")
 
 
 def _exact(cells: Sequence[str]) -> Any:

@@ -5,10 +5,11 @@ from pathlib import Path
 
 from mjrig.errors import RecordingError
 from mjrig.robot_logs.containers import bag1, bag1_records, mcap_file, rosbag2
-from mjrig.robot_logs.containers.array_tables import PARQUET, NpzTable, ParquetTable
 from mjrig.robot_logs.containers.container import LogFile, LogSamples, Topic, Wanted
-from mjrig.robot_logs.containers.csv_layout import layout_of
+from mjrig.robot_logs.containers.csv_layout import encoding_of, layout_of, opened
 from mjrig.robot_logs.containers.csv_table import SUFFIXES, CsvTable
+from mjrig.robot_logs.containers.npz_table import NpzTable
+from mjrig.robot_logs.containers.parquet_table import PARQUET, ParquetTable
 
 _ZIP = b"PK\x03\x04"
 BINARY: dict[bytes, Callable[[Path], LogFile]] = {
@@ -29,20 +30,20 @@ def open_log(path: Path, episode: object = None) -> LogFile | None:
         return _folder(path, episode)
     with path.open("rb") as stream:
         start = stream.read(64)
-    for magic, opened in BINARY.items():
+    for magic, kind in BINARY.items():
         if start.startswith(magic):
-            return opened(path)
+            return kind(path)
     if start.startswith(PARQUET):
         return ParquetTable(path, episode)
     if start.startswith(_ZIP):
         return NpzTable(path) if path.suffix.lower() == ".npz" else None
-    is_text = path.suffix.lower() in SUFFIXES and b"\0" not in start
+    is_text = path.suffix.lower() in SUFFIXES and encoding_of(start)
     return CsvTable(path) if is_text and _has_header(path) else None
 
 
 def _has_header(path: Path) -> bool:
     """Whether a text begins with names of columns, comments aside."""
-    with path.open(encoding="utf-8-sig", errors="replace", newline="") as stream:
+    with opened(path) as stream:
         return layout_of(stream) is not None
 
 

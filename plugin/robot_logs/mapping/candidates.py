@@ -13,6 +13,8 @@ NO_POSITION = 1e6
 ONLY = "joint"
 _MOTOR = re.compile(r"motor_?(?:state|cmd)\[(\d+)\]\.(?:q|mode)", re.IGNORECASE)
 _MOTORS = re.compile(r"motor_?(?:state|cmd)\[(\d+)\]", re.IGNORECASE)
+#: What the fields of a trajectory are, which is to be followed.
+_WANTED = {"position": "command", "velocity": "command_velocity", "effort": "feedforward"}
 #: Messages about the base.
 _NO_JOINTS = {"SportModeState", "Odometry", "Imu", "Pose", "PoseStamped", "Twist", "TFMessage"}
 
@@ -97,6 +99,8 @@ def _meanings(topic: Surveyed, called: str) -> Iterable[tuple[str, Meaning]]:
         if path in STAMPS or (_is_table(topic) and time_column(path)[0]):
             continue
         said = meaning(called, path)
+        if said is not None and topic.topic.type.endswith("/JointTrajectory"):
+            said = replace(said, quantity=_WANTED.get(said.quantity, said.quantity))
         if said is None:
             rest.append(path)
         elif (used is None or _is_used(path, used)) and not _is_later_point(path):

@@ -5,7 +5,7 @@ import re
 import numpy as np
 
 from mjrig.robot_logs.containers.container import Stamps
-from mjrig.robot_logs.mapping.column_names import time_column
+from mjrig.robot_logs.mapping.column_names import meaning, time_column
 from mjrig.robot_logs.mapping.log_map import TimeSource
 from mjrig.robot_logs.mapping.survey import Surveyed, ValueRange
 
@@ -38,7 +38,8 @@ def _column(topic: Surveyed) -> tuple[TimeSource | None, str]:
             return _with_unit(topic, path, unit, "by the name")
     for path, values in topic.ranges.items():
         is_counter = values.whole and _COUNTERS.fullmatch(path) is not None
-        if values.rises and not is_counter and topic.topic.count > 2:
+        is_motion = meaning("", path) is not None  # a joint may rise all the time, too
+        if values.rises and not is_counter and not is_motion and topic.topic.count > 2:
             return _with_unit(topic, path, "", "it rises in every row")
     return None, ""
 
@@ -65,4 +66,7 @@ def _by_steps(topic: Surveyed, values: ValueRange) -> str:
 
 
 def _advances(stamps: Stamps) -> bool:
-    return len(stamps) > 1 and bool((np.diff(stamps) > 0).mean() > 0.5)
+    """Whether stamps tell times; those of a publisher that leaves them 0 beside others do not."""
+    if len(stamps) < 2 or ((stamps[1:] == 0) & (stamps[:-1] > 0)).any():
+        return False
+    return bool((np.diff(stamps) > 0).mean() > 0.5)

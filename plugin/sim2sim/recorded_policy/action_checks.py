@@ -104,7 +104,9 @@ class ActionChecks:
     ) -> ReplayFinding:
         new = {joints[i]: float(f"{fitted[i].slope:.5g}") for i in wrong}
         old = {joints[i]: float(f"{scale[i]:.7g}") for i in wrong}
-        rest = max(fitted[i].rest for i in wrong)
+        worst = max(wrong, key=lambda i: fitted[i].rest)
+        turning = "rad/s" if joints[worst] in self._velocities else "rad"
+        unit = self._case.unit_of([joints[worst]], turning)
         alike = len(set(new.values())) == len(set(old.values())) == 1
         return ReplayFinding(
             what,
@@ -112,7 +114,7 @@ class ActionChecks:
             next(iter(new.values())) if alike else new,
             next(iter(old.values())) if alike else old,
             f"recorded targets are a straight line over recorded actions with these slopes; it "
-            f"leaves {rest:.1g} rad",
+            f"leaves {fitted[worst].rest:.1g} {unit}",
             1.0,
             (self._edit("action.scale", self._said.get("scale"), new, old, 1.0),),
         )

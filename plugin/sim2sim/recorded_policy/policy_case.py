@@ -1,6 +1,6 @@
 """PolicyCase: a policy, its file and a recording of it, as the checks of its terms need them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,6 +11,7 @@ import numpy.typing as npt
 import yaml
 
 from mjrig.arrays import FloatArray
+from mjrig.control.plant import at_joint
 from mjrig.control.policy import PolicyComponent
 from mjrig.errors import RecordingError
 from mjrig.recording.recording import PolicyTicks, Recording
@@ -58,6 +59,13 @@ class PolicyCase:
         """The recorded columns of actions, by their names here."""
         names = {a.name: b.name for a, b in self.match.joints}
         return tuple(names.get(j, j) for j in self.ticks.joints)
+
+    def unit_of(self, joints: Iterable[str], unit: str = "rad") -> str:
+        """The unit of a number of some joints, given that of joints that turn; or both units."""
+        every = self.match.robot.actuators
+        own = (next(b for b in every if j in (b.joint, b.actuator)) for j in joints)
+        units = [at_joint(unit, slides=binding.effort_unit == "N") for binding in own]
+        return " or ".join(dict.fromkeys(units))
 
     @property
     def file_joints(self) -> list[str]:

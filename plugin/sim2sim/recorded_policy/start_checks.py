@@ -158,7 +158,7 @@ class StartChecks:
             new = "default"
         text = (
             f"recorded targets before the first tick differ by up to "
-            f"{np.abs(recorded - here).max():.3g} rad"
+            f"{np.abs(recorded - here).max():.3g} {case.unit_of(joints[i] for i in off)}"
         )
         said = (case.said.get("start") or {}).get("target", "default")
         yield ReplayFinding(

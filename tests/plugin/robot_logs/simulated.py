@@ -246,3 +246,22 @@ def all_logs(folder: Path, run: Run) -> Iterator[Path]:
     yield write_csv(folder / "table.csv", run)
     yield write_npz(folder / "table.npz", run)
     yield write_parquet(folder / "lerobot", run)
+
+
+def filled(store: Any, kind: str) -> Any:
+    """A message with zeros everywhere."""
+    values: dict[str, Any] = {}
+    sizes = {"uint8": np.uint8, "int8": np.int8, "uint16": np.uint16, "int16": np.int16,
+             "uint32": np.uint32, "int32": np.int32, "float32": np.float32}  # fmt: skip
+    for name, (node, what) in store.fielddefs[kind][1]:
+        if node.name == "BASE":
+            values[name] = 0.0 if what[0].startswith("float") else 0
+        elif node.name == "NAME":
+            values[name] = filled(store, what)
+        else:
+            (inner, type_), count = what
+            if inner.name == "BASE":
+                values[name] = np.zeros(count, dtype=sizes[type_[0]])
+            else:
+                values[name] = [filled(store, type_) for _ in range(count)]
+    return store.types[kind](**values)

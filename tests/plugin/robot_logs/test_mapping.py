@@ -3,7 +3,6 @@
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import jsonschema
 import numpy as np
@@ -242,7 +241,7 @@ def test_motors_of_unitree_without_definitions_are_named_by_index(
     messages = []
     for k in range(60):
         for kind in ("LowState", "LowCmd"):
-            content = _filled(store, f"{family}/msg/{kind}")
+            content = sim.filled(store, f"{family}/msg/{kind}")
             parts = content.motor_state if kind == "LowState" else content.motor_cmd
             assert len(parts) == motors
             for i, part in enumerate(parts):
@@ -271,25 +270,6 @@ def test_motors_of_unitree_without_definitions_are_named_by_index(
     assert names[0] == first
     np.testing.assert_allclose(actor.qpos[0], 0.01 * np.arange(used), atol=1e-6)
     assert actor.plant.joints["kp"][first] == 40.0 and actor.plant.joints["kv"][first] == 1.0
-
-
-def _filled(store: Any, kind: str) -> Any:
-    """A message with zeros everywhere."""
-    values: dict[str, Any] = {}
-    sizes = {"uint8": np.uint8, "int8": np.int8, "uint16": np.uint16, "int16": np.int16,
-             "uint32": np.uint32, "int32": np.int32, "float32": np.float32}  # fmt: skip
-    for name, (node, what) in store.fielddefs[kind][1]:
-        if node.name == "BASE":
-            values[name] = 0.0 if what[0].startswith("float") else 0
-        elif node.name == "NAME":
-            values[name] = _filled(store, what)
-        else:
-            (inner, type_), count = what
-            if inner.name == "BASE":
-                values[name] = np.zeros(count, dtype=sizes[type_[0]])
-            else:
-                values[name] = [_filled(store, type_) for _ in range(count)]
-    return store.types[kind](**values)
 
 
 def test_an_unknown_hint_is_named(bag: Path) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import mjrig
+from mjrig.robot_logs.containers import parquet_table
 from tests.plugin.robot_logs import simulated as sim
 
 Rows = list[list[str]]
@@ -81,6 +82,49 @@ def test_a_table_is_read_however_it_is_written(tmp_path: Path, run: sim.Run, var
     np.testing.assert_allclose(actor.qpos[:, order], run.q, atol=1e-6)
     np.testing.assert_allclose(actor.commands.position[0], sim.held(run)[0], atol=1e-9)
     assert ("the last row is cut off and left out" in recording.notes) == (variant == "cut off")
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+@pytest.mark.parametrize(
+    "encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "mark and utf-16-be"]
+)
+def test_a_table_is_read_in_any_unicode(
+    tmp_path: Path, run: sim.Run, encoding: str, separator: str
+) -> None:
+    """Spreadsheets write "Unicode text" as UTF-16 with tabs."""
+    path = tmp_path / "log.txt"
+    text = _text([*HEAD, "Größe"], [[*row, "0"] for row in _rows(run)], separator)
+    marked = encoding.startswith("mark")
+    path.write_text("\ufeff" * marked + text, encoding=encoding.removeprefix("mark and "))
+    recording = mjrig.read_recording(path, {"offset": 0})
+    (actor,) = recording.actors.values()
+    order = [[j.name for j in actor.joints].index(name) for name in sim.NAMES]
+    np.testing.assert_allclose(actor.qpos[:, order], run.q, atol=1e-6)
+
+
+def _widely(run: sim.Run, path: Path, rows: int, extra: int) -> None:
+    """A Parquet file with groups of so many rows, and columns that nobody asks for."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    table = np.hstack([run.time[:, None], run.q, sim.held(run)])
+    columns: dict[str, Any] = {n: table[:, k] for k, n in enumerate(HEAD)}
+    more: dict[str, Any] = {f"text_{k}": ["x" * 9] * len(table) for k in range(extra)}
+    more["matrix"] = list(np.zeros((len(table), 3)))
+    pq.write_table(pa.table(more | columns), path, row_group_size=rows)
+
+
+@pytest.mark.parametrize("rows", [1, 37, 10_000])
+@pytest.mark.parametrize("extra", [0, 3])
+def test_parquet_has_groups_of_any_size(
+    tmp_path: Path, run: sim.Run, monkeypatch: Any, rows: int, extra: int
+) -> None:
+    monkeypatch.setattr(parquet_table, "BATCH", 20)
+    _widely(run, tmp_path / "log.parquet", rows, extra)
+    recording = mjrig.read_recording(tmp_path / "log.parquet", {"offset": 0})
+    (actor,) = recording.actors.values()
+    order = [[j.name for j in actor.joints].index(name) for name in sim.NAMES]
+    np.testing.assert_allclose(actor.qpos[:, order], run.q, atol=1e-12)
 
 
 def test_joints_of_two_publishers_on_one_topic(tmp_path: Path, run: sim.Run) -> None:

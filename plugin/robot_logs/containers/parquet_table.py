@@ -1,64 +1,23 @@
-"""Tables as arrays: npz of any content, Parquet files and folders of them."""
+"""Parquet files, and folders of them."""
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from mjrig.errors import RecordingError
-from mjrig.recording.integrity.npz_arrays import npz_arrays
 from mjrig.robot_logs.containers.container import BATCH, LogFile, LogSamples, Topic, Wanted
 from mjrig.robot_logs.containers.mcap_file import package
 
 _NO_STAMPS = np.zeros(0, dtype=np.int64)
 PARQUET = b"PAR1"
+#: Which episode a row of a data set is of.
+_EPISODE = "episode_index"
+#: Bytes of a column that are read at once.
+_BUFFER = 1 << 16
 _INFO = Path("meta", "info.json")
-
-
-class NpzTable(LogFile):
-    """Arrays of one length: columns, or tables whose columns a list of names labels."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(path, "npz table")
-        arrays = npz_arrays(path)
-        if arrays is None:
-            raise RecordingError(f"{path}: is no npz file")
-        texts = {k: a for k, a in arrays.items() if a.dtype.kind in "US"}
-        numbers = {k: a for k, a in arrays.items() if a.dtype.kind in "fiub"}
-        self.constants = {k: a.reshape(-1)[0].item() for k, a in numbers.items() if a.size == 1}
-        lengths = [len(a) for a in numbers.values() if a.ndim in (1, 2) and a.size > 1]
-        rows = max(set(lengths), key=lengths.count, default=0)
-        self._columns: dict[str, Any] = {}
-        for name, values in numbers.items():
-            if values.ndim == 1 and len(values) == rows:
-                self._columns[name] = values
-            elif values.ndim == 2 and len(values) == rows:
-                labels = _labels(name, values.shape[1], texts)
-                self._columns |= {f"{name}[{n}]": values[:, k] for k, n in enumerate(labels)}
-        self.topics = (Topic(path.stem, "table", "table", rows),)
-
-    def read(self, topics: Collection[str], wanted: Wanted) -> Iterator[LogSamples]:
-        """The columns that are wanted."""
-        del topics  # there is one
-        topic = self.topics[0].name
-        chosen = {name: values for name, values in self._columns.items() if wanted(topic, name)}
-        yield LogSamples(topic, _NO_STAMPS, _NO_STAMPS, chosen)
-
-
-def _labels(name: str, width: int, texts: Mapping[str, Any]) -> Sequence[object]:
-    """Names of a table's columns: a list of texts of that length, by the most similar name."""
-    fitting = {k: a for k, a in texts.items() if a.shape == (width,)}
-    if not fitting:
-        return range(width)
-    best = max(fitting, key=lambda k: (len(_common(k, name)), k))
-    return [v.decode() if isinstance(v, bytes) else str(v) for v in fitting[best]]
-
-
-def _common(one: str, two: str) -> str:
-    size = next((k for k, (a, b) in enumerate(zip(one, two, strict=False)) if a != b), None)
-    return one[:size]
 
 
 class ParquetTable(LogFile):
@@ -86,11 +45,11 @@ class ParquetTable(LogFile):
 
     def _chosen(self, episode: object) -> int | None:
         schema = self._parquet.read_schema(self._files[0])
-        if "episode_index" not in schema.names:
+        if _EPISODE not in schema.names:
             return None
         known: set[int] = set()
         for file in self._files:
-            column = self._parquet.read_table(file, columns=["episode_index"])[0]
+            column = self._parquet.read_table(file, columns=[_EPISODE])[0]
             known |= {int(v) for v in column.unique().to_pylist()}
         if episode is None and len(known) > 1:
             raise RecordingError(
@@ -107,22 +66,36 @@ class ParquetTable(LogFile):
     def read(self, topics: Collection[str], wanted: Wanted) -> Iterator[LogSamples]:
         """The columns that are wanted, some thousand rows at a time."""
         del topics  # there is one
+        names: list[str] | None = None  # those that are read; None: all, as none was looked at
         for file in self._files:
-            with self._parquet.ParquetFile(file) as opened:
-                for batch in opened.iter_batches(batch_size=BATCH):
-                    yield self._samples(batch, wanted)
+            # Without a buffer a column's part of a group of rows, which may be the whole file, is
+            # in memory as one.
+            with self._parquet.ParquetFile(file, buffer_size=_BUFFER) as opened:
+                for group in range(opened.num_row_groups):
+                    batches = opened.iter_batches(BATCH, row_groups=[group], columns=names)
+                    for batch in batches:
+                        samples, names = self._samples(batch, wanted)
+                        if not names:
+                            return
+                        yield samples
 
-    def _samples(self, batch: Any, wanted: Wanted) -> LogSamples:
+    def _samples(self, batch: Any, wanted: Wanted) -> tuple[LogSamples, list[str]]:
+        """Numbers of some rows, and the columns of the file that they are from."""
         columns: dict[str, Any] = {}
-        topic = self.topics[0].name
+        used: list[str] = []
+        topic, episode = self.topics[0].name, None
         for name, column in zip(batch.schema.names, batch.columns, strict=True):
-            for path, values in self._numbers(name, column):
-                if wanted(topic, path) or path == "episode_index":
-                    columns[path] = values
-        if self._episode is not None and "episode_index" in columns:
-            own = columns["episode_index"] == self._episode
-            columns = {path: values[own] for path, values in columns.items() if wanted(topic, path)}
-        return LogSamples(topic, _NO_STAMPS, _NO_STAMPS, columns)
+            found = {p: v for p, v in self._numbers(name, column) if wanted(topic, p)}
+            if name == _EPISODE and self._episode is not None:
+                episode = np.asarray(column) == self._episode
+            elif not found:
+                continue
+            used.append(name)
+            columns |= found
+        if episode is not None:
+            columns = {path: values[episode] for path, values in columns.items()}
+        used = used if columns else []
+        return LogSamples(topic, _NO_STAMPS, _NO_STAMPS, columns), used
 
     def _numbers(self, name: str, column: Any) -> Iterator[tuple[str, Any]]:
         kind = str(column.type)

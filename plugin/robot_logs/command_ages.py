@@ -44,7 +44,7 @@ AS_GOOD, NEARBY = 0.95, 12
 #: all, and of two in the wrong order.
 LAST, WORST, IMPOSSIBLE = 3, 1.0, 1e6
 #: So many joints tell enough.
-TELLING = 6
+TELLING = 16
 #: Youngest ages that are tried, in parts of the period, and what older ones than can be cost.
 PHASES, OLD = 6, 0.1
 #: What ages cost that drift though nothing asks for it.

@@ -40,17 +40,15 @@ EXACT = 10.0
 UNEXPLAINED, BEYOND_NOISE = 0.1, 2.0
 #: A robot's motion of which less is left is reproduced, whatever the residuals follow.
 NEGLIGIBLE = 0.002
-#: What measurements can have wrong: what it is called, and the size and unit it is given in.
-MEASURED = {
-    ENCODER: ("the encoder offset", 0.1, "rad"),
-    FEEDBACK: ("the feedback delay", 1.0, "steps"),
-}
+#: What measurements can have wrong: what it is called, and the size of what is tried.
+MEASURED = {ENCODER: ("the encoder offset", 0.1), FEEDBACK: ("the feedback delay", 1.0)}
 MOTION_OF = "the motion of"
 
 #: Samples that are too few to tell noise by.
 SHORT = 8
 
 Direction = list[FloatArray]
+Tried = tuple[str, Direction, tuple[float, float, str]]
 
 
 @dataclass(frozen=True)
@@ -62,21 +60,28 @@ class Suspect:
         score: in standard errors.
         amount: how much of it the residuals show, in units of the direction.
         shift: what it does to an estimate, in its standard errors, the largest.
+        now, scale: a parameter's value, and what a direction is one of; 0: it has none.
+        unit: of the parameter.
     """
 
     words: str
     score: float
     amount: float
     shift: float
+    now: float = 0.0
+    scale: float = 0.0
+    unit: str = ""
 
     @property
     def in_words(self) -> str:
         """What the residuals look like."""
         if not self.is_parameter:
             return f"with {self.words}"
-        for name, size, unit in MEASURED.values():
-            if self.words.startswith(name):
-                return f"as if {self.words} were {size * self.amount:+.2g} {unit} off"
+        if any(self.words.startswith(name) for name, _ in MEASURED.values()):
+            return f"as if {self.words} were {self.amount * self.scale:+.2g} {self.unit} off"
+        if self.unit:
+            then = self.now + self.amount * self.scale
+            return f"as if {self.words} were {then:.3g} {self.unit} instead of {self.now:.3g}"
         more = "larger" if self.amount > 0.0 else "smaller"
         return f"as if {self.words} were {100.0 * abs(self.amount):.2g} % {more}"
 
@@ -105,7 +110,7 @@ def misfit(
     if not problem.unknowns or _is_exact(solution) or is_negligible(problem, solution):
         return None
     judge = _Judge(problem, solution, spread, nuisance)
-    found = [judge.suspect(words, direction) for words, direction in _directions(problem, solution)]
+    found = [judge.suspect(*one) for one in _directions(problem, solution)]
     guilty = [
         s
         for s in found
@@ -146,8 +151,14 @@ class _Judge:
         along = np.asarray(solved, dtype=np.float64)
         return [d - s @ along for d, s in zip(free, system.shared, strict=True)], along
 
-    def suspect(self, words: str, direction: Direction) -> Suspect | None:
-        """How far the residuals follow a direction; None: nothing of it is left to follow."""
+    def suspect(
+        self, words: str, direction: Direction, size_of: tuple[float, float, str] = (0.0, 0.0, "")
+    ) -> Suspect | None:
+        """How far the residuals follow a direction; None: nothing of it is left to follow.
+
+        Args:
+            size_of: a parameter's value, scale and unit.
+        """
         system = self._system
         size = sum(float(d @ d) for d in system.weighted(direction))
         left, along = self._left_of(direction)
@@ -168,7 +179,7 @@ class _Judge:
         moved = np.abs(along * amount)
         matters = moved > LEAST_SHARE * self._sizes
         shift = float(np.max(np.where(matters, moved / errors, 0.0), initial=0.0))
-        return Suspect(words, score, amount, shift)
+        return Suspect(words, score, amount, shift, *size_of)
 
     def _products(self, direction: Sequence[FloatArray]) -> list[FloatArray]:
         """Per recording (samples, 1): what each sample adds to the score."""
@@ -198,15 +209,13 @@ def _standardised(scores: Sequence[FloatArray]) -> float:
     return math.copysign((8 * n + 1) / (8 * n + 3) * math.sqrt(n * math.log1p(t * t / n)), t)
 
 
-def _directions(problem: Problem, solution: Solution) -> Iterator[tuple[str, Direction]]:
-    """What could be wrong, and its effect on the residuals."""
+def _directions(problem: Problem, solution: Solution) -> Iterator[Tried]:
+    """What could be wrong, its effect on the residuals, and a parameter's value, scale and unit."""
     yield from _parameters(problem, solution.point, solution.residuals)
     yield from _motions(problem, solution)
 
 
-def _parameters(
-    problem: Problem, point: Point, residuals: Sequence[FloatArray]
-) -> Iterator[tuple[str, Direction]]:
+def _parameters(problem: Problem, point: Point, residuals: Sequence[FloatArray]) -> Iterator[Tried]:
     """Masses of links, and parameters of joints that are not fitted."""
     drives = problem.stage.drives
     fitted = {(u.parameter, u.place) for u in problem.unknowns}
@@ -232,7 +241,10 @@ def _parameters(
     for (words, unknown), step, other in zip(tried, steps, moved, strict=True):
         share = step / unknown.scale
         pairs = zip(other, residuals, strict=True)
-        yield words, [np.nan_to_num(a - b) / share for a, b in pairs]
+        direction = [np.nan_to_num(a - b) / share for a, b in pairs]
+        now = float(point.get([unknown])[0])
+        unit = drives.unit(unknown.parameter, unknown.place) if unknown.is_of_joint else ""
+        yield words, direction, (now, unknown.scale, unit)
 
 
 def _typical(values: FloatArray, name: str) -> float:
@@ -242,7 +254,7 @@ def _typical(values: FloatArray, name: str) -> float:
     return largest or usual.get(name, 1.0)
 
 
-def _motions(problem: Problem, solution: Solution) -> Iterator[tuple[str, Direction]]:
+def _motions(problem: Problem, solution: Solution) -> Iterator[Tried]:
     """The simulated position, velocity and acceleration of every joint, in its own position."""
     stage = problem.stage
     places = np.searchsorted(stage.tangent.dofs, stage.drives.dofs)
@@ -259,7 +271,7 @@ def _motions(problem: Problem, solution: Solution) -> Iterator[tuple[str, Direct
                 shown[:, place] = values
                 curve.append(shown)
         for curve in curves:
-            yield f"{MOTION_OF} {joint}", curve
+            yield f"{MOTION_OF} {joint}", curve, (0.0, 0.0, "")
 
 
 def unexplained(problem: Problem, solution: Solution) -> dict[str, float]:
@@ -310,10 +322,18 @@ def is_negligible(problem: Problem, solution: Solution) -> bool:
 def why_unexplained(shares: Mapping[str, float]) -> str:
     """The verdict on joints that are not reproduced, in words."""
     worst = sorted(shares, key=lambda joint: -shares[joint])
-    said = listed(f"{joint} ({100.0 * shares[joint]:.0f} % of it left)" for joint in worst)
+    said = listed(f"{joint} ({_left_of(shares[joint])})" for joint in worst)
     return (
         f"the model is rejected: it does not reproduce the motion of {said}; something acted that "
         "is neither in the recording nor fitted, such as velocity setpoints that were not recorded"
+    )
+
+
+def _left_of(share: float) -> str:
+    return (
+        "the error is larger than the motion"
+        if share > 1.0
+        else f"{100.0 * share:.0f} % of it left"
     )
 
 

@@ -16,6 +16,7 @@ from mjrig.control.base import base_address
 from mjrig.errors import ExecutionError
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
+from mjrig.tuning.fitting.as_written import as_written
 from mjrig.tuning.fitting.findings import (
     as_vague,
     bodies,
@@ -260,6 +261,8 @@ class _Task:
             found = [without_interval(e, REJECTED) for e in found]
             notes += (rejection,)
         notes += finer.notes(problem, errors) + offset_notes(problem, outcome.solution)
+        if outcome.solution.converged and not rejection and not free:
+            notes += as_written(problem, outcome.solution, found, self._rms)
         curves = [curves_of(problem.stage, outcome.before, outcome.solution.residuals, held=False)]
         judged = self._judged(start, point)
         if judged is not None and self.judged is not None:

@@ -276,12 +276,13 @@ def kept_fixed(
     resting = np.flatnonzero(np.abs(correlation[out]) > RESTS).tolist()
     others = sorted({*alike, *resting} - {out}, key=lambda k: -abs(correlation[out, k]))
     unknown, kept = unknowns[out], tuple(unknowns[k] for k in others)
-    first = kept[0]
-    how = f"correlation {correlation[out, others[0]]:+.3f}"
+    like = next(k for k in others if k in alike)
+    first, alikeness = unknowns[like], float(correlation[out, like])
+    how = f" (correlation {alikeness:+.3f})" if abs(alikeness) > ALIKE else ""
     other = DELAY if first.parameter == FRACTION else first.parameter
     if not first.is_of_joint or first.place != unknown.place:
         other += f" of {owner(problem.stage.drives, first)!r}"
-    text = f"{other} has the same effect on the motion ({how})"
+    text = f"{other} has the same effect on the motion{how}"
     if len(alike) > 2 and exactly:
         names = [unknowns[k].parameter for k in others if k in alike]
         names = [DELAY if name == FRACTION else name for name in names]

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import mjrig
+from mjrig.tuning.fitting import findings
 from mjrig.tuning.fitting.fit import Fit, fit
 
 KINDS = ["kp", "kv", "delay", "armature", "damping", "frictionloss"]
@@ -118,3 +119,12 @@ def test_a_clean_log_tells_kv_from_damping_by_its_efforts_only(tmp_path: Path) -
 def test_the_interval_of_a_delay_knows_of_rows(tmp_path: Path, row: float) -> None:
     delay = fitted(tmp_path, Drive(row=row))["j", "delay"]
     assert delay.low <= 5.0 <= delay.high
+
+
+def test_values_that_are_not_written_are_said_if_they_matter(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    says = "values with `?` are part of the fit and are not written: "
+    assert not any(note.startswith(says) for note in fitted(tmp_path, Drive()).notes)
+    monkeypatch.setattr(findings, "VAGUE", 1e-6)  # nothing is exact enough
+    assert any(note.startswith(says) for note in fitted(tmp_path, Drive()).notes)

@@ -267,8 +267,8 @@ class _Making:
             curved_at(table.time, table.values, speed.values, at, qpos[:, q : q + width])
             at_steps(speed.time, speed.values, at, qvel[:, v : v + width])
             for name in table.joints:
-                kind = self._map.joints[name].kind
-                joints.append(JointColumns(name, kind, slice(q, q + 1), slice(v, v + 1)))
+                kind, unit = self._quantities.kind(name)
+                joints.append(JointColumns(name, kind, slice(q, q + 1), slice(v, v + 1), unit))
                 q, v = q + 1, v + 1
         return ActorRecording(
             name=self._map.robot,

@@ -20,6 +20,7 @@ from mjrig.robot_logs.mapping.log_units import CURRENTS, PERCENT, QUANTITIES
 from mjrig.robot_logs.mapping.motor_order import robot_by_motors, sdk_name
 from mjrig.robot_logs.mapping.survey import STAMPS, Survey
 
+#: Words in names of slides; a shoulder's lift is a hinge.
 _SLIDES = ("lift", "prismatic", "slide", "linear", "gripper_finger")
 
 

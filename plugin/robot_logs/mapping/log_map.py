@@ -116,17 +116,22 @@ class LogMap:
                     found[name].append((source, path))
         return found
 
+    def unit(self, quantity: str, source: LogSource, name: str) -> str:
+        """The unit of a joint's number: its own, else that of its field."""
+        own = self.joints[name].unit
+        if own and quantity in ("position", "command"):
+            return own
+        if own in LENGTHS and quantity in ("velocity", "command_velocity"):
+            return f"{own}/s"
+        return source.unit
+
     def factor(self, quantity: str, source: LogSource, name: str) -> float:
         """How many of the SI unit a joint's number is, signs included.
 
         Raises:
             RecordingError: it is a current, and the joint has no torque constant; or a percentage.
         """
-        joint, unit = self.joints[name], source.unit
-        if joint.unit and quantity in ("position", "command"):
-            unit = joint.unit
-        elif joint.unit in LENGTHS and quantity in ("velocity", "command_velocity"):
-            unit = f"{joint.unit}/s"
+        joint, unit = self.joints[name], self.unit(quantity, source, name)
         factor = unit_factor(quantity, unit)
         where = f"{source.topic}: {source.path(name, joint)}"
         if unit == PERCENT:

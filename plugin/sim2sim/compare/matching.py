@@ -102,6 +102,7 @@ def match(recording: Recording, world: World, robot: str = "") -> tuple[Match, .
             )
         best = max(tried, key=lambda m: (len(m.joints), -len(m.robot.joint_names)))
         _check_identity(recording, actor, best)
+        check_units(recording, best)
         del free[best.robot.name]
         found.append(best)
     return tuple(found)
@@ -114,6 +115,7 @@ def _match_one(recording: Recording, world: World, robot: Articulation) -> Match
     tried = [match_robot(world, actor, robot) for actor in chosen]
     best = max(tried, key=lambda m: (len(m.joints), -len(m.recorded.joints)))
     _check_identity(recording, best.recorded, best)
+    check_units(recording, best)
     return best
 
 
@@ -132,6 +134,24 @@ def _check_identity(recording: Recording, actor: ActorRecording, best: Match) ->
         f"{len(names) - len(missing)} of its {how_many(len(names), 'joint')} are here, "
         f"missing: {listed(missing)}; here without a match: {listed(loose)}"
     )
+
+
+def check_units(recording: Recording, pair: Match) -> None:
+    """Refuse slides that were read in units of angles, and hinges in units of lengths.
+
+    Raises:
+        RecordingError: names the joints, their unit and what to write instead.
+    """
+    for kind, right, units in (("slide", "a length", "m"), ("hinge", "an angle", "rad")):
+        wrong = {a.name: a.unit for a, b in pair.joints if a.unit and b.kind == kind != a.kind}
+        if wrong:
+            are = f"are {kind}s" if len(wrong) > 1 else f"is a {kind}"
+            raise RecordingError(
+                f"{recording.path}: {listed(wrong)} {are} in the scene, and read in "
+                f"{listed(dict.fromkeys(wrong.values()))}, which is not {right}: give each its "
+                f"unit in the log.yaml that `mjrig convert LOG --map` writes (joints: {{"
+                f"{next(iter(wrong))}: {{id: …, kind: {kind}, unit: {units}}}}})"
+            )
 
 
 def match_robot(world: World, actor: ActorRecording, robot: Articulation) -> Match:

@@ -19,7 +19,7 @@ from mjrig.recording.recording import (
 from mjrig.robot_logs.acted_on import ActedOn, told_by_efforts
 from mjrig.robot_logs.alignment import Effect, thickened
 from mjrig.robot_logs.clocks import Timed, origins, timed, within
-from mjrig.robot_logs.command_ages import Sent, sent_commands
+from mjrig.robot_logs.command_ages import said_of, sent_commands
 from mjrig.robot_logs.commanded import StepTimes, commanded
 from mjrig.robot_logs.containers.container import LogFile
 from mjrig.robot_logs.loading import load
@@ -33,6 +33,7 @@ from mjrig.robot_logs.resampling import (
     sampled_steps,
     turned_at,
 )
+from mjrig.robot_logs.spikes import without_spikes
 
 #: The format of recordings that are made of logs.
 FORMAT = "robot log"
@@ -85,6 +86,9 @@ class _Making:
     def made(self) -> Recording:
         positions = self._quantities.tables("position")
         state = positions[0]
+        for table in positions:
+            spiked = without_spikes(table.time, table.values, table.joints, float(state.time[0]))
+            self._notes += spiked
         self._check_moves(positions)
         commands = self._sent(self._quantities.commands(), state)
         velocities = self._quantities.velocities(positions)
@@ -186,7 +190,7 @@ class _Making:
             if sent is None:
                 found.append(table)
                 continue
-            self._notes.append(_said_of(sent, table.timed.name))
+            self._notes.append(said_of(sent, table.timed.name))
             at = {"time": sent.time, "shown": sent.shown, "earlier": sent.earlier}
             found.append(replace(table, values=sent.values, **at))
         return found
@@ -388,16 +392,3 @@ class _Making:
 
 def _nth(count: int) -> str:
     return {2: "second", 3: "third"}.get(count, f"{count}th")
-
-
-def _said_of(sent: Sent, topic: str) -> str:
-    earlier = missed = ""
-    if sent.earlier > 0.1 * sent.period:
-        earlier = f" (all may have been sent up to {sent.earlier * 1e3:.2g} ms earlier)"
-    if sent.missed:
-        missed = f"; {sent.missed} that no row shows are interpolated"
-    return (
-        f"{topic}: its rows show commands of another clock, sent about every "
-        f"{sent.period * 1e3:.3g} ms: each is taken to be sent when it lies on the smooth curve of "
-        f"the others{earlier}{missed}"
-    )

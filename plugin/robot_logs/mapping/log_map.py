@@ -208,6 +208,7 @@ class _Parser:
             if data.get(q)
         }
         self._check_owners(joints, sources)
+        self._check_constants(joints, sources)
         base = {str(n): self._base(str(n), e) for n, e in self._map("base", data).items()}
         time = {str(n): self._time(str(n), e) for n, e in self._map("time", data).items()}
         unused = {str(t): tuple(map(str, v or ())) for t, v in self._map("unused", data).items()}
@@ -309,6 +310,23 @@ class _Parser:
                     raise self._fail(
                         quantity, f"{path} of {source.topic} is mapped to {other} and to {name}"
                     )
+
+    def _check_constants(
+        self, joints: Mapping[str, MappedJoint], sources: Mapping[str, tuple[LogSource, ...]]
+    ) -> None:
+        """Refuse torque constants of joints whose efforts are none of them currents."""
+        for name, joint in joints.items():
+            own = [s for q in ("effort", "feedforward") for s in sources.get(q, ())]
+            own = [s for s in own if s.path(name, joint) is not None]
+            if joint.torque_constant is None or not own or {s.unit for s in own} & {*CURRENTS}:
+                continue
+            raise self._fail(
+                f"joints.{name}",
+                f"torque_constant is of currents, and its effort is in {own[0].unit or 'N·m'}; to "
+                f"scale it, give it a line of its own with a number as unit: effort: [{{from: "
+                f"{own[0].topic}, field: {own[0].path(name, joint)!r}, joint: {name}, unit: "
+                f"{joint.torque_constant:g}}}, …]",
+            )
 
     def _source(self, quantity: str, entry: Any, joints: Mapping[str, MappedJoint]) -> LogSource:
         if not isinstance(entry, Mapping) or not {"from", "field"} <= set(entry):

@@ -11,7 +11,7 @@ from mjrig.control.articulation import Articulation
 from mjrig.control.base import base_address
 from mjrig.errors import RecordingError
 from mjrig.model.actor_model import DOF_SIZE, QPOS_SIZE
-from mjrig.names import how_many, listed
+from mjrig.names import how_many, listed, suggestion
 from mjrig.recording.recording import ActorRecording, JointColumns, Recording
 from mjrig.sim.world import World
 
@@ -128,9 +128,15 @@ def _check_identity(recording: Recording, actor: ActorRecording, best: Match) ->
     driven = [n for n in actor.driven if n in missing]
     if not missing or (not driven and len(missing) * 2 <= len(names)):
         return
+    if len(missing) * 2 <= len(names):
+        raise RecordingError(
+            f"{recording.path}: {here.name!r} has no {missing[0]!r}, which is a joint of the "
+            "recording (a log's joints have the names that its log.yaml gives them); "
+            f"{suggestion(missing[0], here.joint_names)}"
+        )
     loose = [n for n in here.joint_names if n not in {b.name for _, b in best.joints}]
     raise RecordingError(
-        f"{recording.path}: {actor.name!r} is another robot than {here.name!r}: "
+        f"{recording.path}: the recorded {actor.name!r} is another robot than {here.name!r} here: "
         f"{len(names) - len(missing)} of its {how_many(len(names), 'joint')} are here, "
         f"missing: {listed(missing)}; here without a match: {listed(loose)}"
     )

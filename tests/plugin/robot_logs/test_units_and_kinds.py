@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 import mjrig
-from mjrig.errors import RecordingError
+from mjrig.errors import FitError, RecordingError
+from mjrig.recording.summary import summary
 from mjrig.tuning import fit
+from tests.plugin.robot_logs import simulated as sim
 
 MODEL = """<mujoco><option timestep="0.01"/><worldbody>
 <body><joint name="rail" type="slide" axis="1 0 0" damping="20"/>
@@ -94,3 +96,73 @@ def test_a_guess_of_degrees_for_all_is_refused_for_slides_and_says_how_to_go_on(
     assert any("rail only 0.25: if slides, write kind: slide" in n for n in recording.notes)
     with pytest.raises(RecordingError, match=r"rail is a slide .* kind: slide, unit: m"):
         fit(mjrig.Scene.load(scene), [log], ["kp"])
+
+
+@pytest.mark.parametrize("unit", ["N·m", "mN·m", "N", "0.5", "A", "mA"])
+def test_a_torque_constant_acts_on_currents_and_is_refused_for_efforts(
+    tmp_path: Path, unit: str
+) -> None:
+    """The way that the refusal names scales the efforts of this joint, and of no other."""
+    columns = {"t": TIME} | {f"q_{n}": q for n, q in TRUTH.items()}
+    columns |= {f"cmd_{n}": q for n, q in TRUTH.items()}
+    columns |= {f"tau_{n}": 3.0 * q for n, q in TRUTH.items()}
+    log = _table(tmp_path / "log.csv", columns)
+    mapping = tmp_path / "log.csv.log.yaml"
+    efforts = f"{{from: log, field: 'tau_{{}}', unit: {unit}}}"
+    start = (
+        "mjrig_log: 1\njoints: {{rail: {{id: rail{0}}}, tilt: {{id: tilt{0}}}}}\n"
+        "position: {{from: log, field: 'q_{{}}'}}\ncommand: {{from: log, field: 'cmd_{{}}'}}\n"
+        "time: {{log: {{stamp: t, unit: s}}}}\noffset: 0\n"
+    )
+    mapping.write_text(start.format(", torque_constant: 0.8") + f"effort: {efforts}\n")
+    factor = {"A": 1.0, "mA": 1e-3}.get(unit)
+    if factor is not None:
+        np.testing.assert_allclose(
+            _effort(log, "rail"), 2.4 * factor * TRUTH["rail"][:-1], atol=1e-8
+        )
+        return
+    with pytest.raises(RecordingError, match="torque_constant is of currents") as refused:
+        mjrig.read_recording(log)
+    line = str(refused.value).partition("effort: [")[2].partition(", …")[0]
+    mapping.write_text(start.format("") + f"effort: [{line}, {efforts}]\n")
+    other = {"N·m": 1.0, "mN·m": 1e-3, "N": 1.0, "0.5": 0.5}[unit]
+    np.testing.assert_allclose(_effort(log, "rail"), 2.4 * TRUTH["rail"][:-1], atol=1e-8)
+    np.testing.assert_allclose(_effort(log, "tilt"), 3.0 * other * TRUTH["tilt"][:-1], atol=1e-8)
+
+
+def _effort(log: Path, name: str) -> Any:
+    (actor,) = mjrig.read_recording(log).actors.values()
+    assert actor.efforts is not None
+    return actor.efforts.effort[:, list(actor.driven).index(name)]
+
+
+@pytest.mark.parametrize(("typed", "meant"), [("tlt", "tilt"), ("tiltt", "tilt"), ("rial", "rail")])
+def test_a_mistyped_joint_is_named_with_the_one_that_is_meant(
+    tmp_path: Path, typed: str, meant: str
+) -> None:
+    scene, log = _scene(tmp_path), _log(tmp_path, {"rail": "m", "tilt": "rad"})
+    mapping = tmp_path / "log.csv.log.yaml"
+    text = (
+        mapping.read_text()
+        .replace(f"  {meant}:", f"  {typed}:")
+        .replace("joints:", "robot: robot\njoints:")
+    )
+    mapping.write_text(text)
+    with pytest.raises(RecordingError, match=f"'robot' has no '{typed}'.*did you mean '{meant}'"):
+        mjrig.replay(log, mjrig.World(scene), diagnose=False)
+
+
+def test_what_a_gain_is_called_elsewhere_is_understood(tmp_path: Path) -> None:
+    scene, log = _scene(tmp_path), _log(tmp_path, {"rail": "m", "tilt": "rad"})
+    for other, known in (("kd", "kv"), ("stiffness", "kp"), ("latency", "delay")):
+        with pytest.raises(FitError, match=f"did you mean '{known}'"):
+            fit(mjrig.Scene.load(scene), [log], ["kp", other])
+
+
+def test_the_size_of_a_folder_is_that_of_its_files(tmp_path: Path) -> None:
+    store = sim.ros2()
+    messages = sim.joint_messages(sim.simulated(1.5), store)
+    bag = sim.write_rosbag2(tmp_path / "bag", messages, store, "SQLITE3")
+    size = sum(f.stat().st_size for f in bag.iterdir())
+    said = summary(mjrig.read_recording(bag)).partition("Hz, ")[2].split()
+    assert abs(float(said[0]) * {"kB": 1e3, "MB": 1e6}[said[1]] - size) < 0.06 * size

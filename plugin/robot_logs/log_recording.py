@@ -24,6 +24,7 @@ from mjrig.robot_logs.commanded import StepTimes, commanded
 from mjrig.robot_logs.containers.container import LogFile
 from mjrig.robot_logs.loading import load
 from mjrig.robot_logs.mapping.log_map import LogMap
+from mjrig.robot_logs.mapping.spikes import without_spikes
 from mjrig.robot_logs.quantities import JointTable, Quantities
 from mjrig.robot_logs.resampling import (
     Steps,
@@ -33,7 +34,6 @@ from mjrig.robot_logs.resampling import (
     sampled_steps,
     turned_at,
 )
-from mjrig.robot_logs.spikes import without_spikes
 
 #: The format of recordings that are made of logs.
 FORMAT = "robot log"

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mjrig.robot_logs.containers.container import LogFile, LogSamples, Stamps, Topic
-from mjrig.robot_logs.spikes import spikes
+from mjrig.robot_logs.mapping.spikes import spikes
 
 #: Ranges are taken from so many messages of each topic.
 ENOUGH = 8192

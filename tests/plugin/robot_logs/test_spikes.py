@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import mjrig
-from mjrig.robot_logs.spikes import spikes
+from mjrig.robot_logs.mapping.spikes import spikes
 from tests.plugin.robot_logs import simulated as sim
 
 RNG = np.random.default_rng

@@ -11,6 +11,7 @@ from mjrig.check.remedy import patching, setting
 from mjrig.control.articulation import Articulation
 from mjrig.control.controller import ArticulationController
 from mjrig.control.effort_limits import model_ranges, owned, symmetric
+from mjrig.control.plant import at_joint
 from mjrig.model.binding import ActuatorBinding
 from mjrig.motors.joint_motor import MotorOnJoint
 from mjrig.motors.motor import Motor
@@ -35,14 +36,18 @@ def about_motors(robot: Articulation, model: Any) -> Iterator[Finding]:
             yield from _about_native(robot, binding, binding.motor)
     for joint, found in robot.model_map.motors.items():
         yield from _about_kind(robot, model, joint, found.motor)
-        yield from _about_joint(robot, joint, found)
+        yield from _about_joint(robot, model, joint, found)
         yield from _about_speed(robot, model, joint, found.motor)
+
+
+def _slides(robot: Articulation, model: Any, joint: str) -> bool:
+    index = robot.model_map.joint_ids[robot.joint_names.index(joint)]
+    return int(model.jnt_type[index]) == int(mujoco.mjtJoint.mjJNT_SLIDE)
 
 
 def _about_kind(robot: Articulation, model: Any, joint: str, motor: Motor) -> Iterator[Finding]:
     """A rotary motor on a slide: its numbers are the joint's, whatever the actuator's gear is."""
-    index = robot.model_map.joint_ids[robot.joint_names.index(joint)]
-    is_slide = int(model.jnt_type[index]) == mujoco.mjtJoint.mjJNT_SLIDE
+    is_slide = _slides(robot, model, joint)
     is_linear = motor.file.output is MotorOutput.LINEAR
     if is_slide == is_linear:
         return
@@ -161,19 +166,22 @@ def _about_native(robot: Articulation, binding: ActuatorBinding, motor: Motor) -
             )
 
 
-def _about_joint(robot: Articulation, joint: str, found: MotorOnJoint) -> Iterator[Finding]:
+def _about_joint(
+    robot: Articulation, model: Any, joint: str, found: MotorOnJoint
+) -> Iterator[Finding]:
     motor, now = found.motor, robot.model_map.joints.now[joint]
     own = motor.fit.armature
     if own is None:
         return
+    unit = at_joint("kg·m²", slides=_slides(robot, model, joint))
     if "armature" in found.overridden:
         if not math.isclose(now.armature, own, rel_tol=_SAME):
             yield warning(
                 "motor-armature",
                 robot.name,
                 (joint,),
-                f"dynamics.armature {now.armature:g} kg·m² differs from that of its motor {motor} "
-                f"({own:g} kg·m²)",
+                f"dynamics.armature {now.armature:g} {unit} differs from that of its motor {motor} "
+                f"({own:g} {unit})",
                 "leave it out: the motor's own then holds",
                 by_hand="which of the two numbers is right is for you to say",
             )
@@ -182,8 +190,8 @@ def _about_joint(robot: Articulation, joint: str, found: MotorOnJoint) -> Iterat
             "motor-armature",
             robot.name,
             (joint,),
-            f"the model's armature {found.before.armature:g} kg·m² was replaced by that of its "
-            f"motor {motor} ({own:g} kg·m²)",
+            f"the model's armature {found.before.armature:g} {unit} was replaced by that of its "
+            f"motor {motor} ({own:g} {unit})",
         )
     others = sorted(found.overridden - {"armature"})
     if others:

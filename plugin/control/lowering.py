@@ -120,7 +120,8 @@ class Lowered:
         self, model: Any, data: Any, bindings: Sequence[ActuatorBinding], timestep: float
     ) -> None:
         self._model, self._data, self._timestep = model, data, timestep
-        self._own_range = own_force_range(bindings)
+        #: Lowest and highest force that the model's own limits allow, whatever the law's are.
+        self.own_range = own_force_range(bindings)
         #: Actuator ids, in binding order.
         self.ids = np.array([b.actuator_id for b in bindings], dtype=np.intp)
         self._out = as_slice(np.array([b.output_address for b in bindings], dtype=np.intp))
@@ -144,7 +145,7 @@ class Lowered:
         """Write a form's numbers into the model; effective with the next step."""
         self._take_back()
         model, ids = self._model, self.ids
-        self._set_force_range(*within(form.low, form.high, self._own_range))
+        self._set_force_range(*within(form.low, form.high, self.own_range))
         if form.dc is not None:
             self._load_dc(form, form.dc)
         else:
@@ -183,7 +184,7 @@ class Lowered:
         else:
             model.actuator_biasprm[ids, 0:3] = 0.0
             model.actuator_gainprm[ids, 0] = 0.0
-        self._set_force_range(*self._own_range)
+        self._set_force_range(*self.own_range)
 
     def memory(self) -> LawMemory:
         """The law's memory: its integral, and past commands, oldest first."""
@@ -232,7 +233,7 @@ class Lowered:
     def start_over(self) -> None:
         """The state was reset: discard the memory; the first command fills the history."""
         self.awaits_command = self.has_delay
-        low, high = self._own_range
+        low, high = self.own_range
         self.left = self._data.ctrl[self.inputs[:, -1]]
         self.rest = np.minimum(np.maximum(self.left, low), high)
         if self.aside is not None:

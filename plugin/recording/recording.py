@@ -23,12 +23,14 @@ class JointColumns:
     """Where one joint is in `ActorRecording.qpos` and `.qvel`.
 
     `kind` is `free` (7, 6), `ball` (4, 3), `slide` or `hinge` (1, 1). Quaternions are wxyz.
+    `unit` is the one that its positions were converted from, where that says the kind: deg, mm, …
     """
 
     name: str
     kind: str
     qpos: slice
     dof: slice
+    unit: str = ""
 
 
 @dataclass(frozen=True)

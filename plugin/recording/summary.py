@@ -46,7 +46,8 @@ def _headline(recording: Recording) -> str:
 
 
 def _size(path: Path) -> str:
-    count = float(path.stat().st_size)
+    files = [f for f in path.rglob("*") if f.is_file()] if path.is_dir() else [path]
+    count = float(sum(f.stat().st_size for f in files))
     for unit in ("B", "kB"):
         if count < 1000.0:
             return f"{count:.0f} {unit}"

@@ -350,3 +350,17 @@ def _with_missed(sent: FloatArray, period: float) -> tuple[FloatArray, FloatArra
     counts = np.where(counts > MOST_MISSED, 1, np.maximum(counts, 1))
     rows = np.concatenate([k + np.arange(n) / n for k, n in enumerate(counts)] + [[len(sent) - 1]])
     return np.interp(rows, np.arange(len(sent)), sent), rows
+
+
+def said_of(sent: Sent, topic: str) -> str:
+    """What was done to the commands of a topic, for a note."""
+    earlier = missed = ""
+    if sent.earlier > 0.1 * sent.period:
+        earlier = f" (all may have been sent up to {sent.earlier * 1e3:.2g} ms earlier)"
+    if sent.missed:
+        missed = f"; {sent.missed} that no row shows are interpolated"
+    return (
+        f"{topic}: its rows show commands of another clock, sent about every "
+        f"{sent.period * 1e3:.3g} ms: each is taken to be sent when it lies on the smooth curve of "
+        f"the others{earlier}{missed}"
+    )

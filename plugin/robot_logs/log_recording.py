@@ -19,11 +19,12 @@ from mjrig.recording.recording import (
 from mjrig.robot_logs.acted_on import ActedOn, told_by_efforts
 from mjrig.robot_logs.alignment import ENOUGH, Effect, thickened
 from mjrig.robot_logs.clocks import Timed, origins, timed, within
-from mjrig.robot_logs.command_ages import LONGEST, Sent, sent_commands
+from mjrig.robot_logs.command_ages import LONGEST, said_of, sent_commands
 from mjrig.robot_logs.commanded import StepTimes, commanded
 from mjrig.robot_logs.containers.container import LogFile
 from mjrig.robot_logs.loading import load
 from mjrig.robot_logs.mapping.log_map import LogMap
+from mjrig.robot_logs.mapping.spikes import without_spikes
 from mjrig.robot_logs.moving import check_moves
 from mjrig.robot_logs.quantities import JointTable, Quantities, changes
 from mjrig.robot_logs.resampling import (
@@ -88,6 +89,9 @@ class _Making:
         if not positions:
             raise RecordingError(f"{self._log.path}: has no positions of the mapped joints")
         state = positions[0]
+        for table in positions:
+            spiked = without_spikes(table.time, table.values, table.joints, float(state.time[0]))
+            self._notes += spiked
         check_moves(self._log.path, positions, {n: j.kind for n, j in self._map.joints.items()})
         commands = self._sent(self._quantities.commands(), state)
         velocities = self._quantities.velocities(positions)
@@ -183,7 +187,7 @@ class _Making:
             if sent is None:
                 found.append(table)
                 continue
-            self._notes.append(_said_of(sent, table.timed.name))
+            self._notes.append(said_of(sent, table.timed.name))
             at = {"time": sent.time, "shown": sent.shown, "earlier": sent.earlier}
             found.append(replace(table, values=sent.values, **at))
         return found
@@ -264,8 +268,8 @@ class _Making:
             curved_at(table.time, table.values, speed.values, at, qpos[:, q : q + width])
             at_steps(speed.time, speed.values, at, qvel[:, v : v + width])
             for name in table.joints:
-                kind = self._map.joints[name].kind
-                joints.append(JointColumns(name, kind, slice(q, q + 1), slice(v, v + 1)))
+                kind, unit = self._quantities.kind(name)
+                joints.append(JointColumns(name, kind, slice(q, q + 1), slice(v, v + 1), unit))
                 q, v = q + 1, v + 1
         return ActorRecording(
             name=self._map.robot,
@@ -386,16 +390,3 @@ class _Making:
 
 def _nth(count: int) -> str:
     return {2: "second", 3: "third"}.get(count, f"{count}th")
-
-
-def _said_of(sent: Sent, topic: str) -> str:
-    earlier = missed = ""
-    if sent.earlier > 0.1 * sent.period:
-        earlier = f" (all may have been sent up to {sent.earlier * 1e3:.2g} ms earlier)"
-    if sent.missed:
-        missed = f"; {sent.missed} that no row shows are interpolated"
-    return (
-        f"{topic}: its rows show commands of another clock, sent about every "
-        f"{sent.period * 1e3:.3g} ms: each is taken to be sent when it lies on the smooth curve of "
-        f"the others{earlier}{missed}"
-    )

@@ -16,6 +16,7 @@ from mjrig.robot_logs.clocks import Timed
 from mjrig.robot_logs.loading import POINTS, TopicData
 from mjrig.robot_logs.mapping.candidates import NO_POSITION
 from mjrig.robot_logs.mapping.log_map import LogMap, LogSource
+from mjrig.robot_logs.mapping.log_units import kind_by_unit
 from mjrig.robot_logs.resampling import MOST_LAG, at_steps, derived, lag_of
 from mjrig.robot_logs.trajectories import unrolled
 from mjrig.robot_logs.velocity_setpoints import Spans, rates_within
@@ -66,6 +67,7 @@ class Quantities:
     ) -> None:
         self._map, self._data, self._timed, self._notes = mapping, data, times, notes
         self._unrecorded: Spans = ()
+        self._units: dict[str, str] = {}
         self._uses = Counter(
             (source.topic, path)
             for quantity in mapping.sources
@@ -76,6 +78,12 @@ class Quantities:
     def has(self, quantity: str) -> bool:
         """Whether the log has it."""
         return quantity in self._map.sources
+
+    def kind(self, name: str) -> tuple[str, str]:
+        """Whether a joint is a hinge or a slide, and the unit that says so; empty: the map does."""
+        unit = self._units.get(name, "")
+        by_unit = kind_by_unit(unit)
+        return (by_unit, unit) if by_unit else (self._map.joints[name].kind, "")
 
     def tables(self, quantity: str) -> list[JointTable]:
         """A quantity of each topic that has it; states can be asked for once.
@@ -107,6 +115,8 @@ class Quantities:
         topic = next(iter(places.values()))[0].topic
         data, when = self._data[topic], self._timed[topic]
         factors = [self._map.factor(quantity, s, name) for name, (s, _) in places.items()]
+        if quantity == "position":
+            self._units |= {n: self._map.unit(quantity, s, n) for n, (s, _) in places.items()}
         offsets = [self._map.joints[n].offset for n in places]
         is_placed = quantity in ("position", "command")
         single = all(data.columns[path].dtype == np.float32 for _, path in places.values())

@@ -5,22 +5,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mjrig.robot_logs.containers.column_units import NamedUnit, unit_of
+from mjrig.robot_logs.mapping.log_units import CURRENTS
 
 _WORDS = {
     "position": {"q", "pos", "position", "angle", "ang", "qpos", "theta", "θ", "encoder", "enc",
-                 "displacement", "extension", "stroke"},
-    "velocity": {"dq", "qd", "vel", "velocity", "qvel", "speed", "dtheta", "qdot", "omega", "ω"},
+                 "displacement", "extension", "stroke", "winkel", "weg"},
+    "velocity": {"dq", "qd", "vel", "velocity", "qvel", "speed", "dtheta", "qdot", "omega", "ω",
+                 "geschwindigkeit", "drehzahl"},
     "effort": {"tau", "τ", "effort", "torque", "trq", "est", "current", "cur", "curr", "iq",
-               "force", "load"},
+               "force", "load", "strom", "drehmoment", "kraft"},
     "kp": {"kp", "stiffness"},
     "kd": {"kd", "kv"},
 }  # fmt: skip
 _COMMAND = {
     "cmd", "command", "commanded", "des", "desired", "target", "tgt", "action", "ref", "reference",
-    "setpoint", "set", "sp", "goal", "demand", "requested",
+    "setpoint", "set", "sp", "goal", "demand", "requested", "soll",
 }  # fmt: skip
 #: Words of what was measured; most of them alone say that it is a position.
-_MEASURED = {"actual", "measured", "meas", "feedback", "fb", "present", "act", "observed"}
+_MEASURED = {"actual", "measured", "meas", "feedback", "fb", "present", "act", "observed", "ist"}
 _TELLS_POSITION = _MEASURED - {"act"}
 #: Words of fields that are none of these, whatever else is in their name.
 _OTHER = {
@@ -35,9 +37,13 @@ _GENERIC = {"joint", "dof", "motor", "state", "states", "actuator", "observation
             "value", "data", "points", "interface", "log", "robot"} | _MEASURED  # fmt: skip
 #: Directions: a column with such a name alone is of a body, not of a joint.
 _AXES = {"x", "y", "z", "roll", "pitch", "yaw", "rx", "ry", "rz"}
-_CURRENT = {"current", "cur", "curr", "iq"}
+_CURRENT = {"current", "cur", "curr", "iq", "strom"}
+_FORCE = {"force", "kraft"}
+#: The sign of a current before the name of a joint, if the unit is one of currents.
+_CURRENT_SIGN = re.compile(r"[Ii][_ .-](?=\w)")
 _TIMES = {"time", "t", "timestamp", "stamp", "sec", "seconds", "elapsed", "ts", "epoch", "clock",
-          "millis", "micros", "nanos", "walltime", "rostime"}  # fmt: skip
+          "millis", "micros", "nanos", "walltime", "rostime", "zeit", "uhrzeit",
+          "zeitstempel"}  # fmt: skip
 _TIME_UNITS = {"sec": "s", "seconds": "s", "millis": "ms", "micros": "us", "nanos": "ns"}
 _PIECE = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_A-Za-z]+")
 _BRACKET = re.compile(r"\[([^\[\]]*)\]")
@@ -107,13 +113,18 @@ def _with_unit(topic: str, path: str, unit: NamedUnit | None) -> Meaning | None:
     """The meaning with this unit taken off the end of the name; None: it does not fit."""
     end = len(path) if unit is None else unit.start
     tail = path[end + unit.length :] if unit is not None else ""
-    field, label, rest = _parts(path[:end])
-    field += path[end:]
+    is_current = unit is not None and unit.unit in CURRENTS
+    sign = _CURRENT_SIGN.match(path) if is_current else None
+    start = sign.end() if sign is not None else 0
+    field, label, rest = _parts(path[start:end])
+    field = f"{path[:start]}{field}{path[end:]}"
+    rest = f"current {rest}" if start else rest
     words = [_word(p) for p in _PIECE.findall(f"{rest} {tail}")]
     said = set(words)
     if said & _OTHER and "joint" not in said:
         return None
     kind, by = _kind(words, unit, label)
+    by = path[0] if start else by
     if not kind:
         return None
     text = "" if unit is None else unit.unit
@@ -122,7 +133,7 @@ def _with_unit(topic: str, path: str, unit: NamedUnit | None) -> Meaning | None:
             return None
         kind, by = "velocity", text  # `q_elbow_rad_s`
     if kind == "effort" and not text:
-        text = "A" if said & _CURRENT else "N" if "force" in said else ""
+        text = "A" if said & _CURRENT else "N" if said & _FORCE else ""
     named = {_word(p) for p in _PIECE.findall(topic)} - {"set", "sp"}
     telling = said & _COMMAND or named & _COMMAND
     if telling and kind in _COMMANDED:

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from mjrig.names import listed
 from mjrig.robot_logs.mapping.candidates import NO_POSITION, Candidate
 from mjrig.robot_logs.mapping.log_units import ANGLES, LENGTHS, QUANTITIES, SPEEDS
 from mjrig.robot_logs.mapping.survey import ValueRange
@@ -15,6 +16,8 @@ TURN, FAST = 2.0 * math.pi, 60.0
 TICKS = (4096, 16384, 65536, 262144, 1048576)
 #: Commands whose ranges are within this factor of the positions' have their unit.
 ALIKE = 8.0
+#: Degrees that a joint which is used hardly stays within; metres that a slide does.
+SMALL = 2.0
 _DEGREES = 180.0 / math.pi
 
 
@@ -76,7 +79,23 @@ def _by_range(entry: Candidate, is_speed: bool) -> tuple[str, str]:
     if not is_speed and _look_like_ticks(entry.ranges):
         return _ticks(entry, False, "encoder ticks by their range")
     worst = max(r.size for r in large)
-    return f"deg{per}", f"deg{per} by the range, up to {worst:.4g}"
+    return (
+        f"deg{per}",
+        f"deg{per} by the range, up to {worst:.4g}{_perhaps_slides(entry, is_speed)}",
+    )
+
+
+def _perhaps_slides(entry: Candidate, is_speed: bool) -> str:
+    """Joints that hardly move in degrees: at rest, or slides in metres, which no range tells."""
+    small = {
+        label: values.size
+        for label, values in zip(entry.labels, entry.ranges, strict=True)
+        if 0.0 < values.size < SMALL
+    }
+    if is_speed or not small:
+        return ""
+    most = max(small.values())
+    return f" ({listed(small)} only {most:.3g}: if slides, write kind: slide, unit: m)"
 
 
 def _ticks(entry: Candidate, is_speed: bool, why: str) -> tuple[str, str]:
@@ -93,7 +112,8 @@ def slides_of(
     found: dict[str, tuple[str, str]] = {}
     for entry in sources.get("position", ()):
         for label, values in zip(entry.labels, entry.ranges, strict=True):
-            is_named = any(word in label.lower() for word in words)
+            name = label.lower().replace("shoulder_lift", "")
+            is_named = any(word in name for word in words)
             if entry.unit in LENGTHS:
                 found[label] = "", f"a slide by its unit {entry.unit}"
             elif is_named or label in pushed:

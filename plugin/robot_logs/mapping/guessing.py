@@ -7,6 +7,7 @@ from itertools import chain
 from mjrig.errors import RecordingError
 from mjrig.names import how_many, listed
 from mjrig.robot_logs.mapping.candidates import ONLY, Candidate, candidates
+from mjrig.robot_logs.mapping.column_names import meaning
 from mjrig.robot_logs.mapping.guessed_times import guessed_time
 from mjrig.robot_logs.mapping.guessed_units import in_their_units, set_units, slides_of
 from mjrig.robot_logs.mapping.log_map import (
@@ -20,6 +21,7 @@ from mjrig.robot_logs.mapping.log_units import CURRENTS, PERCENT, QUANTITIES
 from mjrig.robot_logs.mapping.motor_order import robot_by_motors, sdk_name
 from mjrig.robot_logs.mapping.survey import STAMPS, Survey
 
+#: Words in names of slides; a shoulder's lift is a hinge.
 _SLIDES = ("lift", "prismatic", "slide", "linear", "gripper_finger")
 
 
@@ -87,6 +89,7 @@ class _Guess:
             topics = {table.name for table in tables}
         time = {topic: self._time(topic) for topic in sorted(topics)}
         rate = self._rate(time)
+        self._say_empty()
         return LogMap(
             robot=self._robot,
             joints=joints,
@@ -252,6 +255,17 @@ class _Guess:
             return float(fps)
         return None
 
+    def _say_empty(self) -> None:
+        """Columns that would be used by their names, and hold no number."""
+        empty = [
+            path
+            for name, topic in self._found.topics.items()
+            for path in topic.empty
+            if meaning(name, path) is not None
+        ]
+        if empty:
+            self._reasons["columns"] = f"without a single number are not used: {listed(empty)}"
+
     def _unused(
         self,
         sources: Mapping[str, list[Candidate]],
@@ -313,9 +327,9 @@ def _counts(entry: Candidate) -> bool:
 
 
 def _plain(label: str) -> str:
-    """A joint's name without its separators, capitals and the word joint."""
+    """A joint's name without its separators, capitals and words that all joints have."""
     text = re.sub(r"[\W_]+", "", label.lower())
-    return text.replace("joint", "") or text
+    return re.sub("joint|axis|achse|gelenk", "", text) or text
 
 
 def _short(path: str) -> str:

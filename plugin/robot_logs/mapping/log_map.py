@@ -116,17 +116,22 @@ class LogMap:
                     found[name].append((source, path))
         return found
 
+    def unit(self, quantity: str, source: LogSource, name: str) -> str:
+        """The unit of a joint's number: its own, else that of its field."""
+        own = self.joints[name].unit
+        if own and quantity in ("position", "command"):
+            return own
+        if own in LENGTHS and quantity in ("velocity", "command_velocity"):
+            return f"{own}/s"
+        return source.unit
+
     def factor(self, quantity: str, source: LogSource, name: str) -> float:
         """How many of the SI unit a joint's number is, signs included.
 
         Raises:
             RecordingError: it is a current, and the joint has no torque constant; or a percentage.
         """
-        joint, unit = self.joints[name], source.unit
-        if joint.unit and quantity in ("position", "command"):
-            unit = joint.unit
-        elif joint.unit in LENGTHS and quantity in ("velocity", "command_velocity"):
-            unit = f"{joint.unit}/s"
+        joint, unit = self.joints[name], self.unit(quantity, source, name)
         factor = unit_factor(quantity, unit)
         where = f"{source.topic}: {source.path(name, joint)}"
         if unit == PERCENT:
@@ -203,6 +208,7 @@ class _Parser:
             if data.get(q)
         }
         self._check_owners(joints, sources)
+        self._check_constants(joints, sources)
         base = {str(n): self._base(str(n), e) for n, e in self._map("base", data).items()}
         time = {str(n): self._time(str(n), e) for n, e in self._map("time", data).items()}
         unused = {str(t): tuple(map(str, v or ())) for t, v in self._map("unused", data).items()}
@@ -304,6 +310,23 @@ class _Parser:
                     raise self._fail(
                         quantity, f"{path} of {source.topic} is mapped to {other} and to {name}"
                     )
+
+    def _check_constants(
+        self, joints: Mapping[str, MappedJoint], sources: Mapping[str, tuple[LogSource, ...]]
+    ) -> None:
+        """Refuse torque constants of joints whose efforts are none of them currents."""
+        for name, joint in joints.items():
+            own = [s for q in ("effort", "feedforward") for s in sources.get(q, ())]
+            own = [s for s in own if s.path(name, joint) is not None]
+            if joint.torque_constant is None or not own or {s.unit for s in own} & {*CURRENTS}:
+                continue
+            raise self._fail(
+                f"joints.{name}",
+                f"torque_constant is of currents, and its effort is in {own[0].unit or 'N·m'}; to "
+                f"scale it, give it a line of its own with a number as unit: effort: [{{from: "
+                f"{own[0].topic}, field: {own[0].path(name, joint)!r}, joint: {name}, unit: "
+                f"{joint.torque_constant:g}}}, …]",
+            )
 
     def _source(self, quantity: str, entry: Any, joints: Mapping[str, MappedJoint]) -> LogSource:
         if not isinstance(entry, Mapping) or not {"from", "field"} <= set(entry):

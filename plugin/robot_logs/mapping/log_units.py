@@ -26,6 +26,8 @@ LENGTHS = ("m", "cm", "mm")
 CURRENTS = ("A", "mA")
 #: What it is a percentage of, a log does not say.
 PERCENT = "%"
+#: What is measured in units that are not SI's.
+_KINDS = {"mrad": "hinge", "deg": "hinge", "turn": "hinge", "cm": "slide", "mm": "slide"}
 QUANTITIES: dict[str, dict[str, float]] = {
     "position": ANGLES,
     "velocity": SPEEDS,
@@ -37,6 +39,15 @@ QUANTITIES: dict[str, dict[str, float]] = {
     "kd": GAINS,
 }
 _TICKS = re.compile(r"(\d+(?:\.\d+)?)/turn(/s)?")
+
+
+def kind_by_unit(unit: str) -> str:
+    """Whether positions in a unit are of a `hinge` or a `slide`; empty: they may be of either.
+
+    rad and m are said of either: they are what logs without a word about units are read in, and
+    numbers stay as they are.
+    """
+    return "hinge" if _TICKS.fullmatch(unit) else _KINDS.get(unit, "")
 
 
 def unit_factor(quantity: str, unit: str) -> float:

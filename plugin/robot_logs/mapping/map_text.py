@@ -48,7 +48,8 @@ def _lines(mapping: LogMap, found: Survey) -> Iterator[str]:
     if mapping.offset is not None:
         yield f"offset: {mapping.offset!r} # added to the stamps of commands [s]"
     if mapping.unused:
-        yield "unused: # nothing is made of these; the list itself has no effect"
+        empty = _said(why, "columns", "; columns ")
+        yield f"unused: # nothing is made of these; the list itself has no effect{empty}"
         for topic, paths in mapping.unused.items():
             note = _said(why, f"unused {topic}", " # ")
             yield f"  {_text(topic)}: [{', '.join(map(_text, paths))}]{note}"

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from mjrig.robot_logs.containers.container import LogFile, LogSamples, Stamps, Topic
+from mjrig.robot_logs.mapping.spikes import spikes
 
 #: Ranges are taken from so many messages of each topic.
 ENOUGH = 8192
@@ -116,9 +117,11 @@ def _widen(topic: Surveyed, samples: LogSamples) -> None:
                 topic.empty[path] = None
             continue
         topic.empty.pop(path, None)
+        rises = len(numbers) == len(values) and bool((numbers[1:] > numbers[:-1]).all())
+        if numbers.dtype.kind == "f":
+            numbers = np.delete(numbers, spikes(numbers))  # a wrong number says nothing of a unit
         low, high = float(numbers.min()), float(numbers.max())
         whole = values.dtype.kind in "iub" or bool((numbers == np.round(numbers)).all())
-        rises = len(numbers) == len(values) and bool((numbers[1:] > numbers[:-1]).all())
         known = ranges.get(path)
         if known is None:
             ranges[path] = ValueRange(low, high, whole, rises)

@@ -6,6 +6,8 @@ from typing import Any, Self
 
 #: From this share of the error on, a finding is a claim, not a suspicion.
 CONFIDENT = 0.8
+#: Joints whose values are said one by one.
+EACH = 4
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,7 @@ class ReplayFinding:
         effect: the evidence, with numbers.
         share: the part of the divergence it explains, None where it was not tried.
         fix: the edits that repair it; none: there is no single value to change.
+        unit: of both values; empty: they have none, or joints of different kinds have others.
     """
 
     what: str
@@ -47,6 +50,7 @@ class ReplayFinding:
     effect: str
     share: float | None = None
     fix: tuple[RepairEdit, ...] = ()
+    unit: str = ""
 
     @property
     def confident(self) -> bool:
@@ -61,6 +65,7 @@ class ReplayFinding:
             "recorded": self.recorded,
             "here": self.here,
             "effect": self.effect,
+            "unit": self.unit,
             "share": self.share,
             "confident": self.confident,
             "fix": [edit.to_data() for edit in self.fix],
@@ -70,7 +75,11 @@ class ReplayFinding:
     def from_data(cls, data: Mapping[str, Any]) -> Self:
         """From report.json."""
         known = {n: data[n] for n in ("what", "where", "recorded", "here", "effect", "share")}
-        return cls(**known, fix=tuple(RepairEdit(**edit) for edit in data.get("fix", ())))
+        return cls(
+            **known,
+            fix=tuple(RepairEdit(**edit) for edit in data.get("fix", ())),
+            unit=str(data.get("unit", "")),
+        )
 
 
 def sentence(finding: ReplayFinding, origin: str = "recording") -> str:
@@ -81,14 +90,15 @@ def sentence(finding: ReplayFinding, origin: str = "recording") -> str:
     where = f" of {finding.where}" if finding.where else ""
     if finding.recorded == "as recorded":
         return f"{finding.what}{where}: {finding.effect}"
+    unit = f" {finding.unit}" if finding.unit else ""
     return (
-        f"{finding.what}{where} is {short(finding.here)} here, {short(finding.recorded)} in the "
-        f"{origin}: {finding.effect}"
+        f"{finding.what}{where} is {short(finding.here)}{unit} here, {short(finding.recorded)}"
+        f"{unit} in the {origin}: {finding.effect}"
     )
 
 
 def short(value: object) -> str:
-    """A value for a sentence; of many values, their range."""
+    """A value for a sentence; of several joints each, in their order; of many, their range."""
     if isinstance(value, bool | str):
         return str(value)
     if isinstance(value, int | float):
@@ -96,7 +106,9 @@ def short(value: object) -> str:
     if isinstance(value, dict) and value:
         numbers = [float(v) for v in value.values()]
         low, high = (f"{n:g}" for n in (min(numbers), max(numbers)))
-        return low if low == high else f"{low} to {high}"
+        if low == high:
+            return low
+        return f"{low} to {high}" if len(numbers) > EACH else ", ".join(f"{n:g}" for n in numbers)
     if isinstance(value, list | tuple):
         return ", ".join(map(str, value)) or "none"
     return str(value)

@@ -11,7 +11,7 @@ from mjrig.control.articulation import Articulation
 from mjrig.control.base import base_address
 from mjrig.errors import RecordingError
 from mjrig.model.actor_model import DOF_SIZE, QPOS_SIZE
-from mjrig.names import how_many, listed
+from mjrig.names import how_many, listed, suggestion
 from mjrig.recording.recording import ActorRecording, JointColumns, Recording
 from mjrig.sim.world import World
 
@@ -102,6 +102,7 @@ def match(recording: Recording, world: World, robot: str = "") -> tuple[Match, .
             )
         best = max(tried, key=lambda m: (len(m.joints), -len(m.robot.joint_names)))
         _check_identity(recording, actor, best)
+        check_units(recording, best)
         del free[best.robot.name]
         found.append(best)
     return tuple(found)
@@ -114,6 +115,7 @@ def _match_one(recording: Recording, world: World, robot: Articulation) -> Match
     tried = [match_robot(world, actor, robot) for actor in chosen]
     best = max(tried, key=lambda m: (len(m.joints), -len(m.recorded.joints)))
     _check_identity(recording, best.recorded, best)
+    check_units(recording, best)
     return best
 
 
@@ -126,12 +128,36 @@ def _check_identity(recording: Recording, actor: ActorRecording, best: Match) ->
     driven = [n for n in actor.driven if n in missing]
     if not missing or (not driven and len(missing) * 2 <= len(names)):
         return
+    if len(missing) * 2 <= len(names):
+        raise RecordingError(
+            f"{recording.path}: {here.name!r} has no {missing[0]!r}, which is a joint of the "
+            "recording (a log's joints have the names that its log.yaml gives them); "
+            f"{suggestion(missing[0], here.joint_names)}"
+        )
     loose = [n for n in here.joint_names if n not in {b.name for _, b in best.joints}]
     raise RecordingError(
-        f"{recording.path}: {actor.name!r} is another robot than {here.name!r}: "
+        f"{recording.path}: the recorded {actor.name!r} is another robot than {here.name!r} here: "
         f"{len(names) - len(missing)} of its {how_many(len(names), 'joint')} are here, "
         f"missing: {listed(missing)}; here without a match: {listed(loose)}"
     )
+
+
+def check_units(recording: Recording, pair: Match) -> None:
+    """Refuse slides that were read in units of angles, and hinges in units of lengths.
+
+    Raises:
+        RecordingError: names the joints, their unit and what to write instead.
+    """
+    for kind, right, units in (("slide", "a length", "m"), ("hinge", "an angle", "rad")):
+        wrong = {a.name: a.unit for a, b in pair.joints if a.unit and b.kind == kind != a.kind}
+        if wrong:
+            are = f"are {kind}s" if len(wrong) > 1 else f"is a {kind}"
+            raise RecordingError(
+                f"{recording.path}: {listed(wrong)} {are} in the scene, and read in "
+                f"{listed(dict.fromkeys(wrong.values()))}, which is not {right}: give each its "
+                f"unit in the log.yaml that `mjrig convert LOG --map` writes (joints: {{"
+                f"{next(iter(wrong))}: {{id: …, kind: {kind}, unit: {units}}}}})"
+            )
 
 
 def match_robot(world: World, actor: ActorRecording, robot: Articulation) -> Match:

@@ -152,6 +152,8 @@ def versions() -> dict[str, str]:
 WORST = 8
 FINDINGS = 5
 NOTES = 6
+#: Where the rest is.
+ALL = "--report DIR writes all of them"
 #: In tables, where there is no value.
 NONE = "-"
 
@@ -165,11 +167,11 @@ def summary(replay: Replay) -> str:
         for i, finding in enumerate(replay.diagnosis[:FINDINGS], 1):
             lines.append(f"  {i}. {sentence(finding, replay.origin)}")
         if len(replay.diagnosis) > FINDINGS:
-            lines.append(f"  … {len(replay.diagnosis) - FINDINGS} more in report.json")
+            lines.append(f"  … {len(replay.diagnosis) - FINDINGS} more: {ALL}")
     lines += _joints(replay)
     lines += [f"note: {n}" for n in replay.notes[:NOTES]]
     if len(replay.notes) > NOTES:
-        lines.append(f"… {len(replay.notes) - NOTES} more notes in report.json")
+        lines.append(f"… {len(replay.notes) - NOTES} more notes: {ALL}")
     return "\n".join(lines)
 
 

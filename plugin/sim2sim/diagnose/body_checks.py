@@ -1,16 +1,18 @@
 """Properties of the body that a recording does not list: payload, friction, armature, damping."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 import mujoco
 import numpy as np
 
 from mjrig.arrays import FloatArray
+from mjrig.control.plant import PER_JOINT, at_joint
+from mjrig.names import listed
 from mjrig.sim.plant_of import plant_of
 from mjrig.sim.world import World
-from mjrig.sim2sim.compare.finding import RepairEdit, ReplayFinding
+from mjrig.sim2sim.compare.finding import EACH, RepairEdit, ReplayFinding
 from mjrig.sim2sim.compare.matching import Match
 from mjrig.sim2sim.diagnose.plant_fix import dynamics_fix
 from mjrig.sim2sim.diagnose.segments import EXACT, ParameterFit, Segments, size
@@ -41,6 +43,11 @@ JOINTS = {
     "kp": 1.0,
     "kv": 0.05,
 }
+#: Values of joints that differ by more than this factor are changed by the same share, others by
+#: the same amount.
+UNLIKE = 2.0
+#: First step of such a share.
+SHARE = 0.02
 #: Changes of the vertical gravity to begin from [m/s²].
 GRAVITY = (-2.0, -0.5, 0.5, 2.0, 6.0, 9.81)
 #: A change beyond these is no property of a robot: gravity [m/s²]; friction, as a logarithm; of a
@@ -69,7 +76,9 @@ class PlantParameter:
     most: float = np.inf
     scan: tuple[float, ...] = ()
     repairable: bool = False
-    joints: tuple[str, ...] = ()
+    #: The joints' values, all of one kind, and their unit.
+    values: Mapping[str, float] = field(default_factory=dict)
+    unit: str = ""
     #: Its effect is not smooth: a slope says nothing about it.
     scans_always: bool = False
 
@@ -97,7 +106,8 @@ class BodyChecks:
             if gross:
                 return []
             for parameter in self._promising(before):
-                found += self._fitted(parameter, before)
+                if (parameter.what, parameter.where) not in {(f.what, f.where) for f, _ in found}:
+                    found += self._fitted(parameter, before)
         return sorted(found, key=lambda pair: -(pair[0].share or 0.0))
 
     def _fitted(
@@ -152,23 +162,30 @@ class BodyChecks:
         new, old = parameter.here + fit.change, parameter.here
         if parameter.what == "ground friction":
             new = old * float(np.exp(fit.change))
-        value = float(f"{new:.4g}") if abs(new) > NOTHING * abs(old) else 0.0
+        value = _rounded(new, old)
         fix: tuple[RepairEdit, ...] = ()
         if parameter.what == "gravity":
-            there = [*(float(g) for g in self._world.model.opt.gravity[:2]), value]
-            fix = (RepairEdit("scene", "sim.gravity", there, f"z {old:g} → {value:g}"),)
+            down = [*(float(g) for g in self._world.model.opt.gravity[:2]), value]
+            fix = (RepairEdit("scene", "sim.gravity", down, f"z {old:g} → {value:g}"),)
+        there: object = value
+        here: object = float(f"{old:.4g}")
+        if len(set(parameter.values.values())) > 1:
+            here = {j: float(f"{v:.4g}") for j, v in parameter.values.items()}
+            changed = _changed(parameter.values, fit.change)
+            there = {j: _rounded(v, parameter.values[j]) for j, v in changed.items()}
         if parameter.repairable:
-            wanted = dict.fromkeys(parameter.joints, value)
+            wanted = dict.fromkeys(parameter.values, value)
             fix = (dynamics_fix(self._world, self._pair.robot, parameter.what, wanted),)
         return ReplayFinding(
             parameter.what,
             parameter.where,
-            value,
-            float(f"{old:.4g}"),
+            there,
+            here,
             f"fitted to short predictions from recorded states: with it they miss by "
             f"{fit.after:.2g} instead of {fit.before:.2g} rad/s or m/s",
             fit.share,
             fix,
+            parameter.unit,
         )
 
     # Parameters ---------------------------------------------------------------------------------
@@ -188,28 +205,19 @@ class BodyChecks:
         )
 
     def _of_joints(self, only: tuple[str, ...]) -> Iterator[PlantParameter]:
-        """Properties that the recording does not list, of all joints together or of some."""
-        listed = self._pair.recorded.plant.joints
+        """Properties that the recording does not list, of all joints of a kind or of some."""
+        known = self._pair.recorded.plant.joints
         here = plant_of(self._world, self._pair.robot).joints
-        for what, step in JOINTS.items():
-            values = {j: v for j, v in here.get(what, {}).items() if not only or j in only}
-            if what in listed or not values:
-                continue
-            joints, mean = list(values), float(np.mean(list(values.values())))
-            same = len(set(values.values())) == 1
-            dynamic = what in JOINT_FIELDS
-            yield PlantParameter(
-                what,
-                f"{len(joints)} joints" if len(joints) > 1 else joints[0],
-                partial(_shift, what, values),
-                mean,
-                step,
-                -min(values.values()),
-                MANY * max(mean, STEPS * step),
-                tuple(share * mean for share in SHARES),
-                dynamic and same,
-                tuple(joints),
-            )
+        for what in JOINTS:
+            for kind in ("hinge", "slide"):
+                own = {j.name for _, j in self._pair.joints if j.kind == kind}
+                values = {
+                    j: v
+                    for j, v in here.get(what, {}).items()
+                    if j in own and (not only or j in only)
+                }
+                if what not in known and values:
+                    yield _of_kind(what, kind, values)
 
     def _friction(self) -> Iterator[PlantParameter]:
         model = self._world.model
@@ -266,8 +274,42 @@ def _repair(parameter: PlantParameter, change: float, edit: PlantEdit) -> None:
     parameter.change(edit, change)
 
 
+def _of_kind(what: str, kind: str, values: Mapping[str, float]) -> PlantParameter:
+    """A property of joints of one kind: like values change by an amount, unlike ones by a share."""
+    mean, step = float(np.mean(list(values.values()))), JOINTS[what]
+    many = len(values) > EACH
+    by_share = _are_unlike(values)
+    return PlantParameter(
+        what,
+        f"{len(values)} {kind}s" if many else listed(values),
+        partial(_shift, what, values),
+        mean,
+        SHARE if by_share else step,
+        -1.0 if by_share else -min(values.values()),
+        MANY if by_share else MANY * max(mean, STEPS * step),
+        SHARES if by_share else tuple(share * mean for share in SHARES),
+        what in JOINT_FIELDS and len(set(values.values())) == 1,
+        values=values,
+        unit=at_joint(PER_JOINT[what], slides=kind == "slide"),
+    )
+
+
+def _are_unlike(values: Mapping[str, float]) -> bool:
+    return max(values.values()) > UNLIKE * min(values.values()) > 0.0
+
+
+def _changed(values: Mapping[str, float], x: float) -> dict[str, float]:
+    """Values that are changed by an amount; by a share, if they are too different for one."""
+    unlike = _are_unlike(values)
+    return {j: max(0.0, v + x * (v if unlike else 1.0)) for j, v in values.items()}
+
+
+def _rounded(new: float, old: float) -> float:
+    return float(f"{new:.4g}") if abs(new) > NOTHING * abs(old) else 0.0
+
+
 def _shift(what: str, values: Mapping[str, float], edit: PlantEdit, x: float) -> None:
-    edit.set_joints(what, {j: max(0.0, v + x) for j, v in values.items()})
+    edit.set_joints(what, _changed(values, x))
 
 
 def _fall(here: list[float], edit: PlantEdit, x: float) -> None:

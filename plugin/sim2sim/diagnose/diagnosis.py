@@ -146,19 +146,20 @@ class Diagnosis:
             here = plant_of(self._world, pair.robot)
             for difference in differences(pair.recorded.plant, here, names):
                 yield pair, difference
-            if "torque_limit" not in pair.recorded.plant.joints:
-                yield from self._exceeded(pair, here.joints.get("torque_limit", {}))
+            yield from self._exceeded(pair, here.joints.get("torque_limit", {}))
             late = {j: v for j, v in here.joints.get("delay", {}).items() if v > 0.0}
-            if late and "delay" not in pair.recorded.plant.joints:
-                # A recording that does not mention a delay most likely had none.
+            is_unsaid = "delay" not in pair.recorded.plant.joints
+            if late and is_unsaid and not self._recording.is_measured:
+                # A simulation that does not mention a delay most likely had none; robots have one.
                 yield pair, PlantDifference("delay", dict.fromkeys(late, 0.0), late, tuple(late))
 
     def _exceeded(
         self, pair: Match, limits: Mapping[str, float]
     ) -> Iterator[tuple[Match, PlantDifference]]:
-        """Efforts in the recording that the limits here do not allow."""
+        """Efforts in the recording, where it states no limit, that those here do not allow."""
         names = {a.name: b.name for a, b in pair.joints}
-        mine = {j: limits[n] for j, n in names.items() if n in limits}
+        stated = pair.recorded.plant.joints.get("torque_limit", {})
+        mine = {j: limits[n] for j, n in names.items() if n in limits and j not in stated}
         for joint, effort in exceeded(pair.recorded, mine).items():
             name = names[joint]
             yield pair, PlantDifference("torque_limit", {name: effort}, limits, (name,))

@@ -149,6 +149,7 @@ class PlantEdit:
         for controller in self._controllers():
             if "torque_limit" in controller.gains():
                 self._assign(controller, "torque_limit", left)
+        self._widen_lowered(values)
         limited = model.actuator_forcelimited
         fields = (model.actuator_ctrlrange, model.actuator_forcerange, model.jnt_actfrcrange)
         self._keep(*fields, limited)
@@ -172,6 +173,18 @@ class PlantEdit:
                 model.actuator_ctrlrange[at] = np.array([-limit, limit]) / abs(binding.factor)
             if "actuatorfrcrange" in ranges:
                 model.jnt_actfrcrange[binding.joint_id] = -limit, limit
+
+    def _widen_lowered(self, values: Mapping[str, float]) -> None:
+        """The model's limits that native laws load again at every reset."""
+        for controller in self._robot.controllers:
+            if controller.lowered is None:
+                continue
+            low, high = controller.lowered.own_range
+            self._keep(low, high)
+            for i, binding in enumerate(controller.bindings):
+                if binding.joint in values and np.isfinite(high[i]):
+                    high[i] = min(values[binding.joint], 1e9) / abs(binding.gear)
+                    low[i] = -high[i]
 
     def _set_delay(self, values: Mapping[str, float]) -> None:
         for controller in self._controllers():

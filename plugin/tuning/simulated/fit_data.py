@@ -14,7 +14,7 @@ from mjrig.names import listed, suggestion
 from mjrig.recording.recording import ActorRecording, JointColumns, Recording
 from mjrig.robot_logs.log_recording import FORMAT, LATE
 from mjrig.sim.world import World
-from mjrig.sim2sim.compare.matching import Match, joints_of, match_robot
+from mjrig.sim2sim.compare.matching import Match, check_units, joints_of, match_robot
 from mjrig.tuning.simulated.tangent import KINDS, Tangent
 
 Places = npt.NDArray[np.intp]
@@ -78,6 +78,7 @@ def read_tracks(world: World, actor: str, recordings: Iterable[Recording]) -> li
     Raises:
         FitError: a recording is of another timestep or robot, lacks commands or states, holds
             numbers that are not finite, or its gains change during it.
+        RecordingError: a slide was read in an angle's unit, or a hinge in a length's.
     """
     found = [_track(world, actor, recording) for recording in recordings]
     if not found:
@@ -93,6 +94,8 @@ def _track(world: World, actor: str, recording: Recording) -> RecordedTrack:
             f"set sim.timestep to {recording.timestep:g}"
         )
     matches = _matched(name, world, actor, recording)
+    for pair in matches.values():
+        check_units(recording, pair)
     main, whose = matches[actor].recorded, matches[actor]
     has_base = _check_base(name, world, whose)
     keep = _samples(name, main, recording.steps, recording.timestep)

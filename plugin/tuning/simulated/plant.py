@@ -13,6 +13,7 @@ from mjrig.control.controller import ArticulationController
 from mjrig.control.plant import PER_JOINT, at_joint
 from mjrig.errors import BindingError, FitError
 from mjrig.names import Slots, listed, suggestion
+from mjrig.properties.synonyms import hint
 from mjrig.sim.world import World
 from mjrig.tuning.simulated import inertial
 
@@ -236,7 +237,7 @@ def check_parameters(names: Sequence[str], drives: Drives, chosen: Sequence[int]
     """
     for name in names:
         if name not in PARAMETERS:
-            raise FitError(f"unknown parameter {name!r} to fit; {suggestion(name, PARAMETERS)}")
+            raise FitError(f"unknown parameter {name!r} to fit; {hint(name, PARAMETERS)}")
         if name in GAINS:
             without = [drives.joints[i] for i in chosen if np.isnan(drives.values[name][i])]
             if without:

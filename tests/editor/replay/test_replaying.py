@@ -201,7 +201,7 @@ def test_another_robot_is_refused(recorded: Path, tmp_path: Path) -> None:
     (tmp_path / "box.xml").write_text(BOX)
     scene = f"mjrig: 1\nactors: [{{name: box, model: {tmp_path / 'box.xml'}}}]\n"
     replaying = opened(recorded, scene=scene)
-    assert replaying.problem.startswith(f"{recorded}: 'left' is another robot than 'box'")
+    assert replaying.problem.startswith(f"{recorded}: the recorded 'left' is another robot than")
     assert not replaying.is_shown
 
 

@@ -69,6 +69,16 @@ def test_clamps_that_allow_more() -> None:
     assert "comes in place of the torque-speed limits of its motor n5020-16" in text
 
 
+@pytest.mark.parametrize(("kind", "unit"), [("hinge", "kg·m²"), ("slide", "kg")])
+def test_an_armature_has_the_unit_of_its_joint(kind: str, unit: str) -> None:
+    said = f'type="{kind}" armature="0.5"'
+    (text,) = told("motor-armature", xml(joint=said), motors="mx-106")
+    assert f"armature 0.5 {unit} was replaced" in text and f" {unit})" in text
+    dynamics = {"armature": {"knee": 0.5}}
+    (text,) = told("motor-armature", xml(joint=said), motors="mx-106", dynamics=dynamics)
+    assert f"dynamics.armature 0.5 {unit} differs" in text and f" {unit})" in text
+
+
 def test_another_armature() -> None:
     (text,) = told("motor-armature", xml(joint='armature="0.5"'), motors="mx-106")
     assert "the model's armature 0.5 kg·m² was replaced by that of its motor mx-106" in text

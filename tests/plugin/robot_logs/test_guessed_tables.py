@@ -200,3 +200,59 @@ def test_where_nothing_can_be_guessed_a_skeleton_is_written(
     actor = _actor(path)
     assert [joint.name for joint in actor.joints] == ["a", "b"]
     np.testing.assert_allclose(actor.qpos, truth["position"], atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_columns_in_german_are_read_as_they_were_written(tmp_path: Path, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    truth = _motion(2, rng)
+    plain = seed % 2 == 0
+    words = {
+        "position": "Ist" if plain else "Winkel Ist", "command": "Soll" if plain else "Winkel Soll",
+        "velocity": "Geschwindigkeit", "effort": "Drehmoment",
+    }  # fmt: skip
+    units = {"position": "deg", "command": "deg", "velocity": "rad/s", "effort": "Nm"}
+    columns: dict[str, Any] = {"Zeit [s]" if plain else "Uhrzeit [s]": truth["time"]}
+    for quantity, word in words.items():
+        for k, name in enumerate(("Achse A", "Kipp")):
+            factor = 57.29577951308232 if units[quantity] == "deg" else 1.0
+            column = f"{name} {word} [{units[quantity]}]"
+            columns[column] = truth[quantity][:, k] * factor
+    _check(_actor(_write(tmp_path / "a.csv", columns, ";")), ("Achse A", "Kipp"), truth)
+
+
+@pytest.mark.parametrize(("unit", "factor"), [("A", 1.0), ("mA", 1000.0)])
+@pytest.mark.parametrize("column", ["I_{} [{}]", "Strom {} [{}]", "i {} ({})"])
+def test_currents_are_of_the_joint_that_they_name(
+    tmp_path: Path, column: str, unit: str, factor: float
+) -> None:
+    truth = _motion(2, np.random.default_rng(8))
+    columns: dict[str, Any] = {"Zeit": truth["time"]}
+    for k, name in enumerate(("X", "Kipp")):
+        shown = f"Achse {name}" if name == "X" else name
+        columns[f"{shown} Ist [rad]"] = truth["position"][:, k]
+        columns[f"{shown} Soll [rad]"] = truth["command"][:, k]
+        columns[column.format(name, unit)] = truth["effort"][:, k] * factor / (k + 2.0)
+    path = _write(tmp_path / "a.csv", columns, ";")
+    assert main(["convert", str(path), "--map"]) == 0
+    written = tmp_path / "a.csv.log.yaml"
+    text = written.read_text()
+    assert "unused" not in text and text.count("Fill in: torque_constant") == 2
+    for k, name in enumerate(('id: "Achse X"', "id: Kipp")):
+        text = text.replace(name, f"{name}, torque_constant: {k + 2.0}")
+    written.write_text(text)
+    actor = _actor(path)
+    order = [list(actor.driven).index(name) for name in ("Achse X", "Kipp")]
+    np.testing.assert_allclose(actor.efforts.effort[:, order], truth["effort"][:-1], atol=1e-9)
+
+
+@pytest.mark.parametrize("quantity", ["q", "tau", "cmd"])
+def test_columns_without_a_number_are_said(tmp_path: Path, quantity: str) -> None:
+    truth = _motion(2, np.random.default_rng(9))
+    columns: dict[str, Any] = {"t": truth["time"], "mode": np.full(400, np.nan)}
+    for word, what in (("q", "position"), ("tau", "effort"), ("cmd", "command")):
+        for k, name in enumerate(("hip", "knee")):
+            columns[f"{word}_{name}"] = truth[what][:, k]
+    columns[f"{quantity}_knee"] = np.full(400, np.nan)
+    notes = mjrig.read_recording(_write(tmp_path / "a.csv", columns)).notes
+    assert f"columns without a single number are not used: {quantity}_knee" in notes

@@ -210,3 +210,15 @@ def test_an_empty_folder_is_refused(
     (tmp_path / "none").mkdir()
     assert main(["replay", str(tmp_path / "none"), "--scene", str(scene)]) == 1
     assert "has no recordings (.h5, " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("count", [6, 7, 20])
+def test_notes_that_are_not_printed_are_written_where_it_is_said(
+    count: int,
+) -> None:
+    notes = [f"note number {k}" for k in range(count)]
+    shown = mjrig.Replay("targets", "run.h5", "scene.yaml", notes=notes)
+    text = str(shown)
+    left = [n for n in notes if f"note: {n}\n" not in f"{text}\n"]
+    assert (f"… {len(left)} more notes: --report DIR" in text) == bool(left)
+    assert shown.to_data()["notes"] == notes

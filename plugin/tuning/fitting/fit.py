@@ -35,7 +35,7 @@ from mjrig.tuning.fitting.identifiability import (
 )
 from mjrig.tuning.fitting.kv_by_efforts import told_apart
 from mjrig.tuning.fitting.torque_gain import torque_gains
-from mjrig.tuning.fitting.unknowns import LONGEST_DELAY, Bounds, Wanted, check_bounds
+from mjrig.tuning.fitting.unknowns import Bounds, Wanted, check_bounds, with_real_delays
 from mjrig.tuning.least_squares.fit_run import Report
 from mjrig.tuning.simulated.fit_data import RecordedTrack, check_bases, read_tracks
 from mjrig.tuning.simulated.held_out import SHORTEST
@@ -55,8 +55,6 @@ from mjrig.tuning.simulated.tangent import Tangent
 #: Kinds of evidence; auto: efforts for laws of free-base robots, else motion.
 AUTO = "auto"
 EVIDENCE = (AUTO, MOTION, EFFORTS)
-#: The longest delay of a robot that is looked for, unless bounds say otherwise [s].
-REAL_DELAY = 0.06
 #: The share of a recording that is held out, and the largest that can be.
 VALIDATE, MOST_HELD_OUT = 0.25, 0.8
 
@@ -199,12 +197,12 @@ def fit(
     drives = drives_of(world, actor or _only(world))
     chosen = drives.match([joints] if isinstance(joints, str) else joints)
     check_parameters(parameters, drives, chosen)
-    limits = bounds or {}
-    check_bounds(limits, parameters)
+    check_bounds(limits := bounds or {}, parameters)
     drives, wanted = _wanted(drives, parameters, chosen, bodies, payload)
     tracks = read_tracks(world, drives.actor, fitted)
     others = read_tracks(world, drives.actor, judged) if judged else []
-    limits = _with_delays(limits, parameters, drives, tracks, world.timestep)
+    if DELAY in parameters and any(track.is_real for track in tracks):
+        limits = with_real_delays(limits, world.timestep * float(drives.ticks.max()))
     plan = _plan(world, drives, tracks, wanted, evidence)
     by_efforts = by_motion = Findings()
     if plan.efforts:
@@ -318,20 +316,6 @@ def _wanted(
         else:
             wanted[name] = chosen
     return drives, wanted
-
-
-def _with_delays(
-    bounds: Bounds,
-    parameters: Sequence[str],
-    drives: Drives,
-    tracks: Sequence[RecordedTrack],
-    timestep: float,
-) -> Bounds:
-    """The bounds, with one of delays that does not depend on the scene's steps, for a robot."""
-    if DELAY in bounds or DELAY not in parameters or not any(t.is_real for t in tracks):
-        return bounds
-    steps = np.ceil(REAL_DELAY / (timestep * float(drives.ticks.max())))
-    return {**bounds, DELAY: (0, max(LONGEST_DELAY, int(steps)))}
 
 
 def _only(world: World) -> str:

@@ -142,7 +142,10 @@ def elsewhere(found: Fit) -> list[str]:
     for e in _known(found, (ENCODER,)):
         lines.append(f"log.yaml: joints: {e.joint}: {{offset: {-e.value:.5g}}}")
     for e in _known(found, (TORQUE_GAIN,)):
-        lines.append(f"log.yaml: torque_constant of {e.joint}: divide by {e.value:.5g}")
+        lines.append(
+            f"log.yaml: efforts of {e.joint} are to be divided by {e.value:.5g}: its "
+            "torque_constant, or the unit of its effort"
+        )
     return lines
 
 

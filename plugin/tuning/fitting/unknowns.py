@@ -37,6 +37,8 @@ OF_BODY = {"mass": (-2.3, 2.3, 0.2), "centre": (-3.0, 3.0, 0.3), "inertia": (-1.
 BODY_PRIOR = 0.5
 #: Largest delay that is tried without bounds [ticks].
 LONGEST_DELAY = 20
+#: The same of a robot [s].
+REAL_DELAY = 0.06
 
 
 def unknowns_of(
@@ -89,6 +91,12 @@ def delay_bounds(bounds: Bounds) -> tuple[int, int]:
     """Least and most delay in ticks."""
     low, high = bounds.get(DELAY, (0, LONGEST_DELAY))
     return int(low), int(high)
+
+
+def with_real_delays(bounds: Bounds, tick: float) -> Bounds:
+    """The bounds, with one of a robot's delays, which knows no steps [s] of a scene."""
+    longest = max(LONGEST_DELAY, int(np.ceil(REAL_DELAY / tick)))
+    return {DELAY: (0, longest), **bounds}
 
 
 def check_bounds(bounds: Bounds, parameters: Sequence[str]) -> None:

@@ -95,5 +95,7 @@ def test_the_same_robot_of_another_vendor_is_matched_and_told_apart() -> None:
 @needs_robots
 def test_another_robot_is_refused() -> None:
     world = make("urlgym_g1")
-    with pytest.raises(mjrig.RecordingError, match="is another robot than 'robot': 0 of its 12"):
+    with pytest.raises(
+        mjrig.RecordingError, match="is another robot than 'robot' here: 0 of its 12"
+    ):
         mjrig.replay(load("rlsar_go2_robotlab")[0], world)

@@ -424,7 +424,8 @@ def test_a_rate_that_is_no_multiple_is_refused(run: Recording) -> None:
 def test_another_robot_is_refused(run: Recording) -> None:
     with refused(
         mjrig.RecordingError,
-        "run.h5: 'robot' is another robot than 'robot': 0 of its 4 joints are here, missing: "
+        "run.h5: the recorded 'robot' is another robot than 'robot' here: 0 of its 4 joints are "
+        "here, missing: "
         "left_hip, left_knee, right_hip, right_knee; here without a match: swing",
     ):
         mjrig.replay(run, make_world(hinge(), [PDController()]))

@@ -142,7 +142,8 @@ def test_a_base_without_a_name_is_matched() -> None:
 def test_an_ending_that_two_joints_have_is_no_match() -> None:
     with refused(
         mjrig.RecordingError,
-        "run.h5: 'x' is another robot than 'robot': 0 of its 2 joints are here, missing: "
+        "run.h5: the recorded 'x' is another robot than 'robot' here: 0 of its 2 joints are here, "
+        "missing: "
         "a_swing, b_swing; here without a match: swing",
     ):
         mjrig.KinematicPlayer(recorded("a_swing", "b_swing"), make_world(hinge()))

@@ -33,8 +33,7 @@ from mjrig.tuning.fitting.identifiability import (
     unit_of,
     unreached,
 )
-from mjrig.tuning.fitting.remedies import too_little
-from mjrig.tuning.fitting.stillness import is_constant
+from mjrig.tuning.fitting.remedies import is_constant, too_little
 from mjrig.tuning.fitting.unknowns import Bounds, Wanted, delay_bounds, unknowns_of
 from mjrig.tuning.least_squares.points import Unknown
 from mjrig.tuning.least_squares.statistics import QUANTILE

@@ -18,8 +18,7 @@ from mjrig.tuning.fitting.identifiability import (
     delay_of,
     owner,
 )
-from mjrig.tuning.fitting.remedies import apart, too_little
-from mjrig.tuning.fitting.stillness import is_constant
+from mjrig.tuning.fitting.remedies import apart, is_constant, too_little
 from mjrig.tuning.fitting.unknowns import Wanted
 from mjrig.tuning.least_squares.fit_problem import Problem, roughness
 from mjrig.tuning.least_squares.points import Point, Unknown

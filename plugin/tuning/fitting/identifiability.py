@@ -7,7 +7,7 @@ import numpy as np
 
 from mjrig.arrays import FloatArray
 from mjrig.control.plant import at_joint
-from mjrig.tuning.fitting.stillness import is_constant
+from mjrig.tuning.fitting.remedies import is_constant
 from mjrig.tuning.least_squares.fit_problem import Problem
 from mjrig.tuning.least_squares.points import Point, Unknown
 from mjrig.tuning.least_squares.search import Profile

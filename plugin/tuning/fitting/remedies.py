@@ -1,7 +1,20 @@
 """Why a recording does not show a parameter, and which motion would, in words."""
 
 import math
+from collections.abc import Sequence
 
+import numpy as np
+
+from mjrig.tuning.least_squares.fit_problem import Problem, roughness
+from mjrig.tuning.least_squares.points import Unknown
+from mjrig.tuning.simulated.fit_data import RecordedTrack
+from mjrig.tuning.simulated.plant import Drives
+
+#: A joint whose position spreads by less than this many times its noise does not move.
+STILL = 1.5
+#: Under a constant setpoint, a joint that moves by less than this tells nothing [rad or m].
+HARDLY = 0.02
+HELD = "its setpoint never changes, and the joint hardly moves"
 #: A relative interval beyond which a parameter has no effect at all.
 NO_EFFECT = 1e3
 #: What would tell two parameters apart.
@@ -35,3 +48,41 @@ def too_little(share: float, low: float, high: float, unit: str) -> str:
         return "it has no effect on what was recorded"
     ends = f"from {low:.3g} on" if math.isinf(high) else f"from {low:.3g} to {high:.3g}"
     return f"too little excitation: {ends} {unit}".rstrip() + "; move the joint more, or longer"
+
+
+def is_held(problem: Problem, unknown: Unknown) -> bool:
+    """Whether a joint stays about where it is told to be, all the time."""
+    stage = problem.stage
+    if not unknown.is_of_joint or not is_constant(stage.drives, stage.tracks, unknown.place):
+        return False
+    own = int(np.searchsorted(stage.tangent.dofs, stage.drives.dofs[unknown.place]))
+    moves = [np.ptp(t.signal(stage.tangent, slice(None), 0)[:, own]) for t in stage.tracks]
+    return bool(max(moves) < HARDLY)
+
+
+def why_still(problem: Problem, unknown: Unknown) -> str:
+    """Why a joint's recorded motion carries no information, if that is evident from it."""
+    if not unknown.is_of_joint:
+        return ""
+    stage, name = problem.stage, unknown.parameter
+    dof = int(stage.drives.dofs[unknown.place])
+    own = int(np.searchsorted(stage.tangent.dofs, dof))
+    moves, turns = False, 0
+    for track in stage.tracks:
+        signal = track.signal(stage.tangent, slice(None), 0)
+        position, speed = signal[:, own], signal[:, own + len(stage.tangent)]
+        noise = float(roughness(position[:, None])[0])
+        moves |= bool(np.std(position) > max(STILL * noise, 1e-6))
+        fast = np.abs(speed) > 0.2 * np.abs(speed).max(initial=1e-12)
+        turns += int((np.diff(np.sign(speed[fast])) != 0).sum())
+    if not moves:
+        return "the joint never moves"
+    if name == "frictionloss" and not turns:
+        return "the joint never reverses: friction cannot be separated from other loads"
+    return ""
+
+
+def is_constant(drives: Drives, tracks: Sequence[RecordedTrack], place: int) -> bool:
+    """Whether what was commanded to a joint never changes."""
+    tables = [t.commands[drives.actor][:, :, drives.columns[place]] for t in tracks]
+    return all(float(np.ptp(table, axis=0).max()) == 0.0 for table in tables)

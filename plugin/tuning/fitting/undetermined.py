@@ -16,8 +16,7 @@ from mjrig.tuning.fitting.identifiability import (
     unit_of,
     unreached,
 )
-from mjrig.tuning.fitting.remedies import too_little
-from mjrig.tuning.fitting.stillness import HELD, is_held, why_still
+from mjrig.tuning.fitting.remedies import HELD, is_held, too_little, why_still
 from mjrig.tuning.least_squares.fit_problem import Problem
 from mjrig.tuning.least_squares.nothing_changes import made_up_for
 from mjrig.tuning.least_squares.points import Unknown

@@ -155,7 +155,7 @@ def check_units(recording: Recording, pair: Match) -> None:
             raise RecordingError(
                 f"{recording.path}: {listed(wrong)} {are} in the scene, and read in "
                 f"{listed(dict.fromkeys(wrong.values()))}, which is not {right}: give each its "
-                f"unit in the log.yaml that `mjrig convert LOG --map` writes (joints: {{"
+                f"unit in its log.yaml (joints: {{"
                 f"{next(iter(wrong))}: {{id: …, kind: {kind}, unit: {units}}}}})"
             )
 

@@ -11,6 +11,7 @@ import pytest
 import mjrig
 from mjrig.tuning.fitting import findings
 from mjrig.tuning.fitting.fit import Fit, fit
+from tests.campaign import CAMPAIGN
 
 KINDS = ["kp", "kv", "delay", "armature", "damping", "frictionloss"]
 JOINT = """<mujoco><option timestep="{step}" integrator="implicitfast"/><worldbody><body>
@@ -25,6 +26,7 @@ actors:
 - {name: r, model: joint.xml, components: [{type: PDController, kp: 40, kv: 1}]}
 """
 STEP = 0.00025
+UNWRITTEN = "values with `?` are part of the fit and are not written: "
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,7 @@ class Drive:
     noise: float = 1.0
 
 
-def logged(folder: Path, drive: Drive, seconds: float = 4.0) -> Path:
+def logged(folder: Path, drive: Drive, seconds: float = 1.6) -> Path:
     """The table of a joint whose commands change every millisecond."""
     numbers = {name: TRUTH[name] for name in ("armature", "damping", "frictionloss")}
     model = mujoco.MjModel.from_xml_string(JOINT.format(step=STEP, **numbers))
@@ -78,10 +80,10 @@ def fitted(folder: Path, drive: Drive, **options: Any) -> Fit:
     return fit(scene, [logged(folder, drive)], KINDS, **options)
 
 
-@pytest.mark.parametrize("law", [STEP, 0.0005, 0.001])
+@pytest.mark.parametrize("law", [STEP, 0.0005, 0.001] if CAMPAIGN else [0.001])
 def test_intervals_hold_the_truth_however_often_the_law_runs(tmp_path: Path, law: float) -> None:
     found = fitted(tmp_path, Drive(law))
-    assert not found.rejection
+    assert not found.rejection and not any(note.startswith(UNWRITTEN) for note in found.notes)
     for name, value in TRUTH.items():
         one = found["j", name]
         told = one.low <= value <= one.high
@@ -115,7 +117,7 @@ def test_a_clean_log_tells_kv_from_damping_by_its_efforts_only(tmp_path: Path) -
     assert damping.low <= TRUTH["damping"] <= damping.high
 
 
-@pytest.mark.parametrize("row", [0.001, 0.002, 0.005])
+@pytest.mark.parametrize("row", [0.001, 0.002, 0.005] if CAMPAIGN else [0.005])
 def test_the_interval_of_a_delay_knows_of_rows(tmp_path: Path, row: float) -> None:
     delay = fitted(tmp_path, Drive(row=row))["j", "delay"]
     assert delay.low <= 5.0 <= delay.high
@@ -124,7 +126,5 @@ def test_the_interval_of_a_delay_knows_of_rows(tmp_path: Path, row: float) -> No
 def test_values_that_are_not_written_are_said_if_they_matter(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    says = "values with `?` are part of the fit and are not written: "
-    assert not any(note.startswith(says) for note in fitted(tmp_path, Drive()).notes)
     monkeypatch.setattr(findings, "VAGUE", 1e-6)  # nothing is exact enough
-    assert any(note.startswith(says) for note in fitted(tmp_path, Drive()).notes)
+    assert any(note.startswith(UNWRITTEN) for note in fitted(tmp_path, Drive()).notes)

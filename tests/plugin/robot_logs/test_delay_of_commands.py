@@ -39,7 +39,7 @@ def _cases() -> list[Case]:
         for noise in (0.0, 1.0):
             period, delay = rng.choice([0.002, 0.005, 0.01, 0.02]), rng.uniform(0.0, 0.025)
             found.append(Case(motion, row, float(period), float(delay), noise, seed))
-    return found if CAMPAIGN else found[::3]
+    return found if CAMPAIGN else found[::5]
 
 
 def _wanted(motion: str, at: Any, rng: np.random.Generator) -> Any:

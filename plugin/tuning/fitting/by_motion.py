@@ -16,7 +16,7 @@ from mjrig.control.base import base_address
 from mjrig.errors import ExecutionError
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
-from mjrig.tuning.fitting.as_written import as_written
+from mjrig.tuning.fitting.as_written import STARTS, as_written
 from mjrig.tuning.fitting.findings import (
     as_vague,
     bodies,
@@ -75,8 +75,6 @@ REJECTED = "no interval: the model is rejected"
 BAD = 1.5
 #: Another solution must cost less than this share of the first.
 BETTER = 0.999
-#: Steps that initial states of what was held out may take.
-STARTS = 8
 #: Pairs of correlated estimates that are noted.
 MOST_PAIRS = 6
 

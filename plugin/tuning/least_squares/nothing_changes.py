@@ -5,7 +5,6 @@ its inertia, it moves as before. Derivatives show that up to their own errors on
 friction makes large: what they say is tried.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +12,7 @@ import numpy as np
 from mjrig.arrays import FloatArray
 from mjrig.tuning.least_squares.fit_problem import Problem
 from mjrig.tuning.least_squares.points import Point
-from mjrig.tuning.least_squares.solver import Solution, System
+from mjrig.tuning.least_squares.solver import Solution
 
 #: Directions with a larger share of the information of single unknowns are real; with a smaller
 #: one than the second, derivatives are not exact enough to tell it from none.
@@ -42,10 +41,10 @@ def made_up_for(problem: Problem, solution: Solution) -> list[list[int]]:
     tried = [d for d in _weakest(problem, solution) if len(d.members) > 1]
     points = [_moved(problem, solution.point, d, way) for d in tried for way in (1.0, -1.0)]
     every = problem.residuals(points) if points else []
-    now = _left(solution.system, solution.residuals)
+    now = solution.system.restarted(solution.residuals)
     found = []
     for k, direction in enumerate(tried):
-        ends = [_left(solution.system, r) for r in every[2 * k : 2 * k + 2]]
+        ends = [solution.system.restarted(r) for r in every[2 * k : 2 * k + 2]]
         rise = 0.5 * sum(ends) - now  # noise and what is left of a slope cancel
         if direction.share < SURELY or rise < EXPECTED * direction.cost:
             found.append(direction.members)
@@ -82,11 +81,3 @@ def _weakest(problem: Problem, solution: Solution) -> list[_Direction]:
 def _moved(problem: Problem, point: Point, direction: _Direction, way: float) -> Point:
     unknowns = problem.unknowns
     return point.put(unknowns, point.get(unknowns) + way * direction.move)
-
-
-def _left(system: System, residuals: Sequence[FloatArray]) -> float:
-    """The cost with the initial states fitted again, linearly."""
-    flat = system.weighted(residuals)
-    return sum(
-        float(r @ r - np.square(q.T @ r).sum()) for q, r in zip(system.basis, flat, strict=True)
-    )

@@ -87,16 +87,17 @@ class System:
             total += s.T @ r
         return total
 
+    def restarted(self, residuals: Sequence[FloatArray]) -> float:
+        """The cost that would be left of residuals if the initial states were fitted again."""
+        pairs = zip(self.basis, self.weighted(residuals), strict=True)
+        return sum(float(r @ r - np.square(q.T @ r).sum()) for q, r in pairs)
+
     def refitted(self, residuals: Sequence[FloatArray]) -> tuple[float, FloatArray]:
         """The cost that would be left of residuals if all unknowns were fitted again, linearly.
 
         And how far each unknown would have to move for that.
         """
-        flat = self.weighted(residuals)
-        free = sum(
-            float(r @ r - np.square(q.T @ r).sum()) for q, r in zip(self.basis, flat, strict=True)
-        )
-        g = self.gradient(flat)
+        free, g = self.restarted(residuals), self.gradient(self.weighted(residuals))
         move = np.asarray(-np.linalg.lstsq(self.hessian, g, rcond=1e-12)[0], np.float64)
         return free + float(g @ move), move
 

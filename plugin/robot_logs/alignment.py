@@ -26,6 +26,8 @@ ALIKE = 1.25
 WIDEST = 0.015
 #: Window in which gains are constant [s], and the least samples of one.
 WINDOW, LEAST = 1.0, 40
+#: The last sample is in the last window [s].
+SLACK = 1e-9
 #: So many samples are enough.
 ENOUGH = 8000
 #: Share of the effort that a law must explain for an estimate.
@@ -180,9 +182,13 @@ def _possible(
 
 def windows_of(time: FloatArray) -> Rows:
     """(windows, samples) rows of about a second each."""
-    number = ((time - time[0]) / WINDOW).astype(np.intp)
+    lasts = float(time[-1] - time[0])
+    count = max(round(lasts / WINDOW), 1)
+    number = ((time - time[0]) / (lasts / count + SLACK)).astype(np.intp)
     parts = [np.flatnonzero(number == k) for k in np.unique(number)]
-    parts = [part for part in parts if len(part) >= LEAST] or [np.arange(len(time))]
+    # One with a gap in it would shorten all.
+    least = max(LEAST, max(len(part) for part in parts) // 2)
+    parts = [part for part in parts if len(part) >= least] or [np.arange(len(time))]
     size = min(len(part) for part in parts)
     return np.array([part[:size] for part in parts], dtype=np.intp)
 

@@ -86,12 +86,16 @@ def unrecorded(motion: LawData) -> Spans:
     without, with_them = (LawCosts(m, windows, 1).over(grid) for m in (motion, moving))
     # (delays, windows): what is left of the efforts that the better of both explains.
     told = np.minimum(without.min(axis=0), with_them.min(axis=0)) < 1.0 - EXPLAINED
-    sums = [np.where(told, np.log(c), 0.0).sum(axis=2) for c in (without, with_them)]
-    best = int(np.argmin(np.minimum(*sums).sum(axis=1)))
-    # They look like commands that act earlier: where that is possible it is as good a reason.
-    later = int(np.argmin(np.where(grid > BEFORE, sums[0].sum(axis=1), np.inf)))
-    gained = np.minimum(sums[0][best], sums[0][later]) - sums[1][best]
-    gained = gained / np.maximum(told.sum(axis=1), 1)
+    none, some = (np.where(told, np.log(c), 0.0).sum(axis=2) for c in (without, with_them))
+    best = int(np.argmin(np.minimum(none, some).sum(axis=1)))
+    joints = np.maximum(told.sum(axis=1), 1)
+    gained = (none[best] - some[best]) / joints
+    # They look like commands that act earlier: where that is possible, of all windows alike, it is
+    # as good a reason.
+    later = int(np.argmin(np.where(grid > BEFORE, none.sum(axis=1), np.inf)))
+    in_all = float((none[later] - np.minimum(none[best], some[best])).sum())
+    if in_all <= np.log(SURE) * float(joints[gained > 0.0].sum()):
+        gained = np.minimum(gained, (none[later] - some[best]) / joints)
     sure = (gained > np.log(SURE)) | (gained < 0.0)
     is_moving = _decided(gained, sure)
     if not is_moving.any():

@@ -21,28 +21,29 @@ def test_spans_with_velocity_setpoints_are_found(tmp_path: Path, tally: Tally) -
         first, last = SPANS[k] if k < len(SPANS) else sorted(rng.random() for _ in range(2))
         if 0.0 < last - first < 0.3 or 0.0 < first < 0.3 or 0.7 < last < 1.0:
             first, last = SPANS[k % len(SPANS)]  # a second at least of each
+        seconds = SECONDS + (rng.uniform(0.0, 4.0) if k % 2 else 0.0)
         robot = Robot.random(tmp_path / str(k), rng)
         truth = replace(random_truth(rng), velocities=(first, last))
-        run = replace(robot.run(truth, SECONDS, k), command_velocity=None)
+        run = replace(robot.run(truth, seconds, k), command_velocity=None)
         log = robot.log(tmp_path / str(k) / "bag", truth, run, k)
         notes = [n for n in read_recording(log).notes if n.startswith(SAID)]
-        begin, end = first * SECONDS, last * SECONDS
+        begin, end = first * seconds, last * seconds
         expected = () if first == last else (begin, end)
-        found = _spans(notes)
+        found = _spans(notes, seconds)
         if len(found) != len(expected):
             tally.found(f"{first:.2f} to {last:.2f}: {notes}")
         elif any(abs(a - b) > 0.05 for a, b in zip(found, expected, strict=True)):
             tally.found(f"{begin:.2f} to {end:.2f} s: {notes}")
 
 
-def _spans(notes: list[str]) -> tuple[float, ...]:
+def _spans(notes: list[str], seconds: float) -> tuple[float, ...]:
     if not notes:
         return ()
     said = notes[0].removeprefix(SAID).split(";")[0]
     if said == "all the time":
-        return 0.0, SECONDS
+        return 0.0, seconds
     numbers = [float(word) for word in said.split() if word.replace(".", "").isdigit()]
-    return (*numbers, SECONDS) if said.endswith("on") else tuple(numbers)
+    return (*numbers, seconds) if said.endswith("on") else tuple(numbers)
 
 
 def test_recorded_velocity_setpoints_are_left_alone(tmp_path: Path) -> None:

@@ -9,11 +9,13 @@ the commands; those that were missed are put on the curve.
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from mjrig.arrays import FloatArray
+from mjrig.large_arrays import columns_of
+from mjrig.robot_logs.command_count import YOUNGEST, Counting, evenly
 from mjrig.robot_logs.resampling import curved_at, derived
 
 #: Commands that are looked at together, and of these the ones at either end that tell less.
@@ -40,26 +42,16 @@ IN_STEP = 0.5
 #: A period that explains the steps this much as well as a shorter one is the period, or one of so
 #: many next to it.
 AS_GOOD, NEARBY = 0.95, 12
-#: Commands of which one is the latest that a row can show; the cost of one that does not fit at
-#: all, and of two in the wrong order.
-LAST, WORST, IMPOSSIBLE = 3, 1.0, 1e6
-#: So many joints tell enough.
-TELLING = 16
-#: Youngest ages that are tried, in parts of the period, and what older ones than can be cost.
-PHASES, OLD = 6, 0.1
-#: What ages cost that drift though nothing asks for it.
-DRIFT = 0.01
-#: Commands by which the count of all may be wrong at first.
-MISCOUNTED = 2
+#: Parts of a period that are tried, if steps are multiples of them by this share as clearly; a
+#: curve is as smooth as another one by this share.
+PARTS, POSSIBLE, ALIKE = 4, 0.5, 0.6
 #: The curve must be so much smoother, and ages must differ by this share of the period.
 SMOOTHER, VARY = 0.05, 0.05
 #: Ages may exceed what they can be by this share, for jitter.
 SLACK = 1.6
-#: Share of the commands that may be shown before they seem to be sent, by jitter.
-YOUNGEST = 0.02
 #: So many commands in a row may be missed.
 MOST_MISSED = 8
-#: Longer tables are left as they are [rows].
+#: More commands are left as they are: to look at them would need a copy of the table.
 LONGEST = 100_000
 
 _SIDES = np.array([k for k in range(-REACH, REACH + 1) if k])
@@ -75,7 +67,6 @@ class Sent:
         shown: (n,) when the table shows each [s].
         period: the usual time between two [s].
         missed: how many were put on the curve between others.
-        jitter: how far from multiples of the period they were sent, rms [s].
         earlier: all may have been sent by up to this much earlier [s].
     """
 
@@ -84,7 +75,6 @@ class Sent:
     shown: FloatArray
     period: float
     missed: int
-    jitter: float
     earlier: float
 
 
@@ -95,11 +85,49 @@ def sent_commands(time: FloatArray, values: FloatArray) -> Sent | None:
         time: (rows,) [s], increasing.
         values: (rows, joints) position setpoints.
     """
-    is_new = np.concatenate([[True], (np.diff(values, axis=0) != 0.0).any(axis=1)])
+    is_new = changes(values)
+    if not BLOCK <= int(is_new.sum()) <= LONGEST:
+        return None
     shown, curve = time[is_new], np.asarray(values[is_new], np.float64)
-    if not BLOCK <= len(shown) <= LONGEST or not np.isfinite(curve).all():
+    if not np.isfinite(curve).all():
         return None
     rate = float(np.median(np.diff(time)))
+    found = _in_parts(shown, curve, rate)
+    if found is None:
+        return None
+    ages, period, oldest = found.ages, found.period, found.oldest
+    # Blocks may disagree about neighbours; no two are sent at once.
+    order = CLOSEST * period * np.arange(len(shown))
+    sent = np.asarray(np.maximum.accumulate(shown - ages - order) + order, dtype=np.float64)
+    times, rows = _with_missed(sent, period)
+    seen = np.interp(rows, np.arange(len(sent)), shown)
+    between = np.empty((len(times), curve.shape[1]))
+    curved_at(sent, curve, derived(sent, curve, ()), times, between)
+    earlier = max(min(period, rate) - oldest, 0.0)
+    return Sent(times, between, seen, period, len(times) - len(sent), earlier)
+
+
+def changes(values: FloatArray) -> npt.NDArray[np.bool_]:
+    """The rows of a table that differ from the one before; the first does."""
+    found = np.ones(len(values), dtype=np.bool_)
+    found[1:] = False
+    for column in columns_of(values):
+        found[1:] |= column[1:] != column[:-1]
+    return found
+
+
+@dataclass(frozen=True)
+class _Timed:
+    """Ages of some commands, almost the oldest of them, the period [s], and what is left rough."""
+
+    ages: FloatArray
+    oldest: float
+    period: float
+    roughness: float
+
+
+def _in_parts(shown: FloatArray, curve: FloatArray, rate: float) -> _Timed | None:
+    """Ages of all commands, by parts that have one period and phase; None: most tell nothing."""
     edges = np.linspace(0, len(shown), max(len(shown) // CHUNK, 1) + 1).astype(int)
     spans = [slice(a, b) for a, b in pairwise(edges)]
     parts: list[_Timed | None] = []
@@ -111,33 +139,15 @@ def sent_commands(time: FloatArray, values: FloatArray) -> Sent | None:
         return None
     # Where nothing tells, commands are as old as others.
     typical = float(np.median(np.concatenate([p.ages for p in known])))
-    ages = np.concatenate(
-        [
-            np.full(s.stop - s.start, typical) if p is None else p.ages
-            for s, p in zip(spans, parts, strict=True)
-        ]
-    )
+    each = [
+        np.full(s.stop - s.start, typical) if p is None else p.ages
+        for s, p in zip(spans, parts, strict=True)
+    ]
     period = float(np.median([p.period for p in known]))
-    # Blocks may disagree about neighbours; no two are sent at once.
-    order = CLOSEST * period * np.arange(len(shown))
-    sent = np.asarray(np.maximum.accumulate(shown - ages - order) + order, dtype=np.float64)
-    jitter = float(np.sqrt(np.mean(np.concatenate([p.jitter for p in known]) ** 2)))
-    times, rows = _with_missed(sent, period)
-    seen = np.interp(rows, np.arange(len(sent)), shown)
-    values = np.empty((len(times), curve.shape[1]))
-    curved_at(sent, curve, derived(sent, curve, ()), times, values)
-    widest = max(float(np.quantile(p.ages, 1.0 - YOUNGEST)) for p in known)
-    earlier = max(min(period, rate) - widest, 0.0)
-    return Sent(times, values, seen, period, len(times) - len(sent), jitter, earlier)
-
-
-@dataclass(frozen=True)
-class _Timed:
-    """Ages of some commands, how far they are off those of even commands, and the period [s]."""
-
-    ages: FloatArray
-    jitter: FloatArray
-    period: float
+    oldest, roughness = (
+        max(v) for v in zip(*((p.oldest, p.roughness) for p in known), strict=True)
+    )
+    return _Timed(np.concatenate(each), oldest, period, roughness)
 
 
 def _timed(shown: FloatArray, curve: FloatArray, rate: float, known: float | None) -> _Timed | None:
@@ -146,118 +156,48 @@ def _timed(shown: FloatArray, curve: FloatArray, rate: float, known: float | Non
     Args:
         known: the period, if other commands have told it.
     """
-    if known is None:
-        ages = _ages(shown, curve, np.zeros(len(shown)), OLDER * rate)
-        periods = _periods(np.diff(shown - ages))
-    else:
-        periods = np.array([known])
-    if not len(periods):
+    counting = Counting(shown, curve, rate)
+    if known is not None:
+        return _told(shown, curve, rate, counting.every(known))
+    ages = _ages(shown, curve, np.zeros(len(shown)), OLDER * rate)
+    found = [
+        _told(shown, curve, rate, counting.in_all(count))
+        for count in _counts(np.diff(shown - ages))
+    ]
+    told = [one for one in found if one is not None]
+    if not told:
         return None
-    number = _numbers(shown, curve, periods, rate)
-    period, even = _evenly(shown, number)
+    smoothest = min(one.roughness for one in told)
+    # The longest period that explains the curve: of its parts they are multiples, too.
+    return next(one for one in told if ALIKE * one.roughness <= smoothest)
+
+
+def _told(shown: FloatArray, curve: FloatArray, rate: float, number: FloatArray) -> _Timed | None:
+    """Ages of commands with some numbers; None: these do not make the curve smooth."""
+    period, even = evenly(shown, number)
     ages = _ages(shown, curve, even, UNEVEN * period)
-    spread = float(np.quantile(even, 1.0 - YOUNGEST))
+    spread, oldest = (float(np.quantile(a, 1.0 - YOUNGEST)) for a in (even, ages))
     before, after = (_roughness(t, curve) for t in (shown, shown - ages))
     is_told = after < SMOOTHER * before and VARY * period < spread < SLACK * min(period, rate)
     is_even = float(np.std(ages - even)) < UNEVEN_RMS * period
-    return _Timed(ages, ages - even, period) if is_told and is_even else None
+    return _Timed(ages, oldest, period, after) if is_told and is_even else None
 
 
-def _periods(steps: FloatArray) -> FloatArray:
-    """The longest time that steps between commands are multiples of, and others that count one
-    command more or less in all; empty: there is none."""
+def _counts(steps: FloatArray) -> list[int]:
+    """How many periods steps between commands are in all; empty: they are multiples of none.
+
+    That of the longest period that they are multiples of, then of its parts.
+    """
     tried = float(np.mean(steps)) * PERIODS
     scores = np.cos(2.0 * np.pi * steps / tried[:, None]).mean(axis=1)
     if scores.max() < IN_STEP:
-        return np.zeros(0)
+        return []
     first = int(np.argmax(scores > AS_GOOD * scores.max()))
     near = slice(first, first + NEARBY)
     period = float(tried[near][np.argmax(scores[near])])
-    count = np.round(steps / period).sum() + np.arange(-MISCOUNTED, MISCOUNTED + 1)
-    found: FloatArray = float(steps.sum()) / count[count > 0.0]
-    return found
-
-
-def _numbers(shown: FloatArray, curve: FloatArray, periods: FloatArray, rate: float) -> FloatArray:
-    """Which command each is, counted from any one, so that they lie on the smoothest curve.
-
-    The smoothest of all ways to count, by dynamic programming: each is one of the last `LAST`
-    commands that may have been sent by then, and later than the one before. Four in a row tell how
-    rough a way is there: how far the last lies off the parabola of the others.
-
-    Args:
-        periods: of the commands that are tried.
-    """
-    ways = np.stack(np.meshgrid(*[np.arange(LAST)] * 4, indexing="ij"), axis=-1).reshape(-1, 4)
-    fastest = np.argsort((np.diff(curve, axis=0) ** 2).sum(axis=0))[-TELLING:]
-    curve = curve[:, fastest]
-    found = []
-    for period in periods:
-        for youngest in np.arange(PHASES) / PHASES:
-            # Ages in periods, from the youngest command that a row may show.
-            age = (shown - shown[0]) / period - youngest
-            latest = np.floor(age + 0.5)
-            late = (age - latest)[:, None] + np.arange(LAST)
-            oldest = min(1.0, rate / period)
-            beyond = np.maximum(-late, 0.0) + np.maximum(late - oldest, 0.0)
-            odd = OLD * beyond**2 + DRIFT * (late - 0.5 * oldest) ** 2
-            costs = _way_costs(latest, curve, ways).reshape(-1, *[LAST] * 4)
-            found.append(_least_way(costs, odd, latest))
-    return min(found, key=lambda one: one[0])[1]
-
-
-def _evenly(shown: FloatArray, number: FloatArray) -> tuple[float, FloatArray]:
-    """The period of commands with some numbers, and their ages, from the youngest.
-
-    Of a line through all, ages would be deviations; but they fill a band above it: that with which
-    the band is narrowest.
-    """
-    count = number[-1] - number[0]
-    slope = float(np.polyfit(number, shown, 1)[0])
-    tried = slope * (1.0 + np.linspace(-1.0, 1.0, 401) / count)
-    ages = shown - shown[0] - tried[:, None] * (number - number[0])
-    low, high = np.quantile(ages, [YOUNGEST, 1.0 - YOUNGEST], axis=1)
-    best = int(np.argmin(high - low))
-    found: FloatArray = ages[best] - low[best]
-    return float(tried[best]), found
-
-
-def _least_way(costs: FloatArray, old: FloatArray, latest: FloatArray) -> tuple[float, FloatArray]:
-    """The cost of the best way to count, and the numbers of it."""
-    total = old[0][:, None, None] + old[1][:, None] + old[2]
-    before = []
-    for cost, own in zip(costs, old[3:], strict=True):
-        every = total[..., None] + cost + own
-        before.append(np.argmin(every, axis=0))
-        total = np.min(every, axis=0)
-    found = [int(k) for k in np.unravel_index(int(np.argmin(total)), total.shape)]
-    for came in reversed(before):
-        found.insert(0, int(came[tuple(found[:3])]))
-    return float(total.min()), latest - np.array(found)
-
-
-def _way_costs(latest: FloatArray, curve: FloatArray, ways: Any) -> FloatArray:
-    """(n − 3, ways) how rough it is to count four commands in a row in some ways."""
-    rows = np.arange(len(latest) - 3)[:, None] + np.arange(4)
-    number = latest[rows][:, None, :] - ways
-    speed = np.gradient(curve, axis=0)
-    a, b, c, d = np.moveaxis(number, -1, 0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        weights = np.stack(
-            [
-                (d - b) * (d - c) / ((a - b) * (a - c)),
-                (d - a) * (d - c) / ((b - a) * (b - c)),
-                (d - a) * (d - b) / ((c - a) * (c - b)),
-            ],
-            axis=-1,
-        )
-    is_order = (np.diff(number, axis=-1) > 0.0).all(axis=-1)
-    weights[~is_order] = 0.0
-    values = curve[rows]
-    off = values[:, 3, None] - np.einsum("kwi,kij->kwj", weights, values[:, :3])
-    size = (speed[rows] ** 2).sum(axis=(1, 2)) / 4.0 + 1e-30
-    cost = (off**2).sum(axis=2) / (1.0 + (weights**2).sum(axis=2)) / size[:, None]
-    return np.where(is_order, np.minimum(cost, WORST), IMPOSSIBLE)
+    parts = period / np.arange(1, PARTS + 1)
+    again = np.cos(2.0 * np.pi * steps / parts[:, None]).mean(axis=1)
+    return [int(np.round(steps / p).sum()) for p in parts[again > POSSIBLE * again[0]]]
 
 
 def _ages(shown: FloatArray, curve: FloatArray, expected: FloatArray, reach: float) -> FloatArray:

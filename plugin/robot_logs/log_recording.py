@@ -19,14 +19,14 @@ from mjrig.recording.recording import (
 from mjrig.robot_logs.acted_on import ActedOn, told_by_efforts
 from mjrig.robot_logs.alignment import ENOUGH, Effect, thickened
 from mjrig.robot_logs.clocks import Timed, origins, timed, within
-from mjrig.robot_logs.command_ages import LONGEST, said_of, sent_commands
+from mjrig.robot_logs.command_ages import said_of, sent_commands
 from mjrig.robot_logs.commanded import StepTimes, commanded
 from mjrig.robot_logs.containers.container import LogFile
 from mjrig.robot_logs.loading import load
 from mjrig.robot_logs.mapping.log_map import LogMap
 from mjrig.robot_logs.mapping.spikes import without_spikes
 from mjrig.robot_logs.moving import check_moves
-from mjrig.robot_logs.quantities import JointTable, Quantities, changes
+from mjrig.robot_logs.quantities import JointTable, Quantities
 from mjrig.robot_logs.resampling import (
     Steps,
     at_steps,
@@ -179,9 +179,7 @@ class _Making:
         found = []
         for table in commands:
             is_shown = table.timed.name == state.timed.name and len(table.time) == len(state.time)
-            # More commands are left as they are; to look for them would need a copy of the table.
-            is_short = is_shown and int(changes(table.values).sum()) <= LONGEST
-            sent = sent_commands(table.time, table.values) if is_short else None
+            sent = sent_commands(table.time, table.values) if is_shown else None
             if is_shown:
                 self._late = max(self._late, state.timed.usual if sent is None else sent.earlier)
             if sent is None:

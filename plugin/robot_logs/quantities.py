@@ -235,15 +235,6 @@ class Quantities:
         return found
 
 
-def changes(values: FloatArray) -> npt.NDArray[np.bool_]:
-    """The rows of a table that differ from the one before; the first does."""
-    found = np.ones(len(values), dtype=np.bool_)
-    found[1:] = False
-    for column in columns_of(values):
-        found[1:] |= column[1:] != column[:-1]
-    return found
-
-
 def _at(time: FloatArray, table: JointTable, place: int) -> FloatArray:
     """A column at some times."""
     column = table.values[:, place]

@@ -1,7 +1,7 @@
 """When commands of a table were sent, compared with the times at which they were made."""
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -29,17 +29,23 @@ def chirps(time: FloatArray, joints: int, fastest: float, phase: float) -> Float
 
 
 def logged(
-    rng: np.random.Generator, *, rate: float, period: float, jitter: float, joints: int = 6
+    rng: np.random.Generator,
+    *,
+    rate: float,
+    period: float,
+    jitter: float,
+    joints: int = 6,
+    seconds: float = 4.0,
+    fastest: float = 4.0,
 ) -> Logged:
     """A logger with its own clock that writes the latest command at its own rate [s].
 
     If both have one rate, commands come when it writes: it shows some twice and misses others.
     """
-    seconds = 4.0
     phase = 0.0 if rate == period else rng.uniform(0.0, period)
     sent = np.arange(0.0, seconds + 0.1, period) + phase
     sent = np.sort(sent + jitter * rng.standard_normal(len(sent)))
-    values = chirps(sent, joints, 4.0, 0.37)
+    values = chirps(sent, joints, fastest, 0.37)
     rows = np.arange(2.0 * period, seconds, rate)
     latest = np.searchsorted(sent, rows, side="right") - 1
     return Logged(rows, values[latest], sent, values, period)
@@ -137,3 +143,19 @@ def test_one_joint_is_enough_if_it_moves() -> None:
     if found is not None:  # where it turns nothing tells
         left = errors_of(log, found.time, found.values)
         assert np.std(left) < np.std(errors_of(log, log.time, log.values))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_command_is_counted_wrongly(seed: int) -> None:
+    """Twelve fast joints, commands a tenth of their period off, rows that were lost, any part."""
+    rng = np.random.default_rng(seed)
+    rate = float(rng.choice([0.005, 0.008, 0.00993, 0.0131]))
+    whole = logged(rng, rate=rate, period=0.005, jitter=5e-4, joints=12, seconds=8.0, fastest=8.0)
+    kept = rng.random(len(whole.time)) > 0.01
+    first = rng.uniform(0.0, 3.0)
+    kept &= (whole.time > first) & (whole.time < first + rng.uniform(3.0, 5.0))
+    log = replace(whole, time=whole.time[kept], values=whole.values[kept])
+    found = sent_commands(log.time, log.values)
+    assert found is not None
+    left = errors_of(log, found.time, found.values)
+    assert np.mean(np.abs(left - np.median(left)) > 0.5 * whole.period) < 0.005

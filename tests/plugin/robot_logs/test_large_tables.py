@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from mjrig import large_arrays
+from mjrig.robot_logs.command_ages import changes
 from mjrig.robot_logs.commanded import _with_next
-from mjrig.robot_logs.quantities import changes
 from mjrig.robot_logs.resampling import sampled_steps
 
 

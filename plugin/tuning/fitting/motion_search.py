@@ -48,7 +48,7 @@ class MotionSearch:
             if not self._is_doubtful(problem, found.solution):
                 break
             other = begin(problem, start, found)
-            if other is not None and _is_better(problem, other.solution, found.solution):
+            if other is not None and _is_better(other.solution, found.solution):
                 found = other
         return found
 
@@ -128,7 +128,7 @@ def _misses_of(problem: Problem, solution: Solution) -> dict[int, float]:
     return dict(enumerate(np.sqrt(np.mean(every**2, axis=0)).tolist()))
 
 
-def _is_better(problem: Problem, one: Solution, other: Solution) -> bool:
+def _is_better(one: Solution, other: Solution) -> bool:
     """Whether a solution is clearly better than another, by the noise that this one left."""
     weights = other.system.weights
     costs = [cost_of(s.residuals, weights) for s in (one, other)]

@@ -62,6 +62,8 @@ ROOMS = {
         "mjrig.tuning.assignment",
         "mjrig.tuning.simulated",
         "mjrig.tuning.least_squares",
+        "mjrig.tuning.estimates",
+        "mjrig.tuning.effort_fits",
         "mjrig.tuning.fitting",
         "mjrig.tuning.excitation",
         "mjrig.tuning.objectives",

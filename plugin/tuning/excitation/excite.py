@@ -22,7 +22,7 @@ from mjrig.recording.recorder import Recorder
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim.batch import strip
 from mjrig.sim.world import World
-from mjrig.tuning.fitting.unknowns import unknowns_of
+from mjrig.tuning.estimates.unknowns import unknowns_of
 from mjrig.tuning.least_squares.fit_problem import Problem
 from mjrig.tuning.least_squares.solver import System
 from mjrig.tuning.simulated.fit_data import RecordedTrack

@@ -6,8 +6,8 @@ import numpy as np
 
 from mjrig.arrays import FloatArray
 from mjrig.names import listed
+from mjrig.tuning.estimates.estimate import Estimate
 from mjrig.tuning.fitting.findings import label_of
-from mjrig.tuning.fitting.identifiability import Estimate
 from mjrig.tuning.least_squares.fit_problem import Problem
 from mjrig.tuning.least_squares.solver import Solution, solve
 

@@ -7,16 +7,30 @@ Levenberg-Marquardt on finite differences, each a world of a batch, and delays b
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from mjrig.arrays import FloatArray
 from mjrig.control.base import base_address
-from mjrig.errors import ExecutionError
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
+from mjrig.tuning.estimates.estimate import Curves, Estimate, Findings
+from mjrig.tuning.estimates.identifiability import (
+    Dropped,
+    estimate,
+    left_alone,
+    not_found,
+    without_interval,
+)
+from mjrig.tuning.estimates.unknowns import Bounds, Wanted, delay_bounds, unknowns_of
 from mjrig.tuning.fitting.as_written import STARTS, as_written
+from mjrig.tuning.fitting.delays import (
+    delay_estimate,
+    delay_unknowns,
+    real_delays,
+    with_other_lags,
+)
 from mjrig.tuning.fitting.findings import (
     as_vague,
     bodies,
@@ -24,44 +38,23 @@ from mjrig.tuning.fitting.findings import (
     correlations,
     creeps_of,
     curves_of,
-    fractions_of,
     offset_notes,
-    real_delays,
     resting_on,
     with_shift,
     with_slow_law,
 )
-from mjrig.tuning.fitting.identifiability import (
-    Dropped,
-    Estimate,
-    Findings,
-    delay_estimate,
-    estimate,
-    left_alone,
-    not_found,
-    with_other_lags,
-    without_interval,
-)
-from mjrig.tuning.fitting.lack_of_fit import (
-    misfit,
-    unexplained,
-    why_rejected,
-    why_unexplained,
-)
+from mjrig.tuning.fitting.motion_search import MotionSearch
 from mjrig.tuning.fitting.pruning import Pruned, Pruning
-from mjrig.tuning.fitting.timestep import Finer
-from mjrig.tuning.fitting.unknowns import Bounds, Wanted, delay_bounds, unknowns_of
+from mjrig.tuning.fitting.verdicts import Verdicts
 from mjrig.tuning.least_squares.fit_problem import Problem
-from mjrig.tuning.least_squares.fit_run import FitOutcome, FitRun, Report
-from mjrig.tuning.least_squares.inverse import inverse_starts
+from mjrig.tuning.least_squares.fit_run import FitOutcome
 from mjrig.tuning.least_squares.points import Point
 from mjrig.tuning.least_squares.search import asked_efforts
-from mjrig.tuning.least_squares.solver import Solution, cost_of, solve
-from mjrig.tuning.least_squares.statistics import Spread, first_weights, fitted_weights, spread
-from mjrig.tuning.simulated.finer import FinerSimulator
+from mjrig.tuning.least_squares.solver import solve
+from mjrig.tuning.least_squares.statistics import Spread, first_weights, spread
 from mjrig.tuning.simulated.fit_data import RecordedTrack
 from mjrig.tuning.simulated.fit_jobs import Simulator, Stage
-from mjrig.tuning.simulated.plant import CREEP, DELAY, FRACTION, INERTIAL, OF_BODIES, Drives
+from mjrig.tuning.simulated.plant import BEYOND_LAGS, CREEP, DELAY, INERTIAL, OF_BODIES, Drives
 from mjrig.tuning.simulated.stages import MotionOptions, simulator_of, stages_of
 
 FREE_BASE = (
@@ -71,10 +64,6 @@ FREE_BASE = (
 )
 UNCONVERGED = "the search did not converge"
 REJECTED = "no interval: the model is rejected"
-#: A joint fits badly if its residuals, in units of noise, are this many times the best joint's.
-BAD = 1.5
-#: Another solution must cost less than this share of the first.
-BETTER = 0.999
 #: Pairs of correlated estimates that are noted.
 MOST_PAIRS = 6
 
@@ -104,7 +93,8 @@ def fit_motion(
     stage, judged = stages_of(world, drives, [*tracks, *others], len(tracks), options, skip, count)
     simulator = simulator_of(scene, stage)
     try:
-        task = _Task(scene, world, stage, judged, simulator, wanted, bounds, options)
+        verdicts = Verdicts(scene, stage, options.report)
+        task = _Task(scene, world, stage, judged, simulator, wanted, bounds, options, verdicts)
         return task.go()
     finally:
         simulator.close()
@@ -122,19 +112,7 @@ class _Task:
     wanted: Wanted
     bounds: Bounds
     options: MotionOptions
-    #: What was said of solutions so far.
-    verdicts: list[tuple[Solution, str]] = field(default_factory=list)
-    #: What solutions owe to the timestep.
-    steps: list[tuple[Solution, Finer]] = field(default_factory=list)
-
-    @property
-    def report(self) -> Report:
-        return self.options.report
-
-    @property
-    def is_real(self) -> bool:
-        """Whether a robot was recorded, whose drives know nothing of physics steps."""
-        return any(self.stage.tracks[w.track].is_real for w in self.stage.windows)
+    verdicts: Verdicts
 
     def go(self) -> Findings:
         problem = Problem(self.stage, self.simulator, [], apart=not self.options.together)
@@ -148,139 +126,64 @@ class _Task:
         unknowns = unknowns_of(
             self.world, self.stage.drives, self.wanted, self.bounds, efforts, self.options.prior
         )
-        if self.is_real:
-            bounds = delay_bounds(self.bounds)
-            unknowns += fractions_of(problem, self.wanted, bounds)
+        delayed, lags = self.wanted.get(DELAY, ()), delay_bounds(self.bounds)
+        if self.stage.is_real:
+            unknowns += delay_unknowns(problem, self.wanted, lags)
             unknowns += creeps_of(problem, self.wanted)
         problem = problem.with_unknowns(unknowns)
-        pruned = Pruning(self._best, self._from).go(problem, start)
+        search = MotionSearch(
+            self.world, self.stage, delayed, lags, self.verdicts, self.options.report
+        )
+        pruned = Pruning(search.best, search.go_on).go(problem, start)
         return self._result(start, pruned)
 
-    def _from(self, problem: Problem, outcome: FitOutcome, point: Point) -> FitOutcome:
-        """Another problem solved from the end of one."""
-        weights = outcome.solution.system.weights
-        return self._run(problem).finish(point, weights, outcome.before)
-
-    def _best(self, problem: Problem, start: Point) -> FitOutcome:
-        """The outcome; if it is doubtful, the better one of it and some that begin elsewhere."""
-        found = self._begun(problem, start)
-        for begin in (self._joint_by_joint, self._of_its_best_joints):
-            if not self._is_doubtful(problem, found.solution):
-                break
-            other = begin(problem, start, found)
-            if other is not None and _is_better(problem, other.solution, found.solution):
-                found = other
-        return found
-
-    def _begun(self, problem: Problem, start: Point) -> FitOutcome:
-        """From inverse dynamics if that simulates the recording better than the scene does."""
-        run = self._run(problem)
-        if self.stage.tangent.turns or self.stage.drives.remembers:
-            return run.go(start)
-        self.report("inverse dynamics")
-        bounds = delay_bounds(self.bounds)
-        lags = dict.fromkeys(self.wanted.get(DELAY, ()), range(bounds[0], bounds[1] + 1))
-        others = inverse_starts(self.world.model, self.stage, start, problem.unknowns, lags)
-        points, weights = [start, *others], first_weights(problem)
-        residuals = problem.residuals(points)
-        best = int(np.argmin([cost_of(r, weights) for r in residuals]))
-        if not best:
-            return run.go(start)
-        if any(u.parameter == "torque_limit" for u in problem.unknowns):  # not linear in it
-            return replace(run.go(points[best]), before=residuals[0])
-        return run.finish(points[best], weights, residuals[0])
-
-    def _is_doubtful(self, problem: Problem, solution: Solution) -> bool:
-        if self.stage.tangent.turns:  # impacts are reason enough for doubts, in any case
-            return False
-        return not solution.converged or bool(self._rejection(problem, solution))
-
-    def _joint_by_joint(
-        self, problem: Problem, start: Point, found: FitOutcome
-    ) -> FitOutcome | None:
-        """From a fit of every joint by itself."""
-        if problem.apart:
-            return None
-        self.report("again, from a fit joint by joint")
-        alone = problem.joint_by_joint()
-        apart = self._run(alone).go(start)
-        weights = fitted_weights(alone, apart.solution)
-        return self._run(problem).finish(apart.solution.point, weights, found.before)
-
-    def _of_its_best_joints(
-        self, problem: Problem, start: Point, found: FitOutcome
-    ) -> FitOutcome | None:
-        """With the joints that fit badly back at the scene's values."""
-        miss = _misses_of(problem, found.solution)
-        bad = [place for place, value in miss.items() if value > BAD * min(miss.values())]
-        if not bad or len(bad) == len(miss):
-            return None
-        self.report("again, with the joints that fit badly as in the scene")
-        point = found.solution.point
-        values = {name: array.copy() for name, array in point.values.items()}
-        lags = point.lags.copy()
-        for place in bad:
-            lags[place] = start.lags[place]
-            for name in {u.parameter for u in problem.unknowns if u.is_of_joint}:
-                values[name][place] = start.values[name][place]
-        return self._run(problem).go(replace(point, values=values, lags=lags))
-
-    def _run(self, problem: Problem) -> FitRun:
-        return FitRun(
-            problem,
-            self.wanted.get(DELAY, ()),
-            delay_bounds(self.bounds),
-            neighbours=not self.is_real,
-            report=self.report,
-        )
-
-    def _result(
-        self,
-        start: Point,
-        pruned: Pruned,
-    ) -> Findings:
-        problem, outcome = pruned.problem, pruned.outcome
-        point, errors = outcome.solution.point, spread(problem, outcome.solution)
-        finer = self._finer(problem, outcome.solution)
+    def _result(self, start: Point, pruned: Pruned) -> Findings:
+        problem, outcome, solution = pruned.problem, pruned.outcome, pruned.outcome.solution
+        errors, finer = spread(problem, solution), self.verdicts.finer(problem, solution)
         found = self._estimates(problem, outcome, errors, pruned.gone, finer.shift)
         found = [as_vague(e, problem, pruned.vague) for e in found]
-        free = bool(self.stage.tangent.turns)
-        has_base = base_address(self.world[self.stage.drives.actor]) is not None
-        what = "the base is free" if has_base else "the model has a free body"
-        notes: tuple[str, ...] = (FREE_BASE.format(what=what),) if free else ()
-        rejection = "" if free else self._rejection(problem, outcome.solution)
-        # Without some unknowns the residuals are larger, and tell less: what was said stays true.
-        said = [verdict for judged, verdict in self.verdicts if judged is pruned.full]
-        rejection = rejection or next(filter(None, said), "")
-        if not outcome.solution.converged:
+        notes, rejection = self._free_base(), self._rejection(pruned)
+        if not solution.converged:
             found = [not_found(e, UNCONVERGED) for e in found]
             notes += (f"{UNCONVERGED}: nothing is identified; start closer, or fit fewer at once",)
         elif rejection:
             found = [without_interval(e, REJECTED) for e in found]
             notes += (rejection,)
-        notes += finer.notes(problem, errors) + offset_notes(problem, outcome.solution)
-        if outcome.solution.converged and not rejection and not free:
-            notes += as_written(problem, outcome.solution, found, self._rms)
-        curves = [curves_of(problem.stage, outcome.before, outcome.solution.residuals, held=False)]
-        judged = self._judged(start, point)
-        if judged is not None and self.judged is not None:
-            curves.append(curves_of(self.judged, *judged, held=True))
-        held = ({}, {}) if judged is None else tuple(map(self._rms, judged))
+        notes += finer.notes(problem, errors) + offset_notes(problem, solution)
+        if solution.converged and not rejection and not self.stage.tangent.turns:
+            notes += as_written(problem, solution, found, self._rms)
+        curves = curves_of(problem.stage, outcome.before, solution.residuals, held=False)
+        held_before, held_after, held_curves = self._held_out(start, solution.point)
         pairs = correlated(problem, errors)
-        notes += tuple(map(str, pairs[:MOST_PAIRS]))
         return Findings(
             tuple(found),
             self._rms(outcome.before),
-            self._rms(outcome.solution.residuals),
-            notes,
-            outcome.solution.converged,
+            self._rms(solution.residuals),
+            (*notes, *map(str, pairs[:MOST_PAIRS])),
+            solution.converged,
             rejection,
-            held[0],
-            held[1],
-            tuple(c for own in curves for c in own),
+            held_before,
+            held_after,
+            (*curves, *held_curves),
             correlations(problem, errors),
             pairs,
         )
+
+    def _free_base(self) -> tuple[str, ...]:
+        """A note if something of the robot moves freely."""
+        if not self.stage.tangent.turns:
+            return ()
+        has_base = base_address(self.world[self.stage.drives.actor]) is not None
+        what = "the base is free" if has_base else "the model has a free body"
+        return (FREE_BASE.format(what=what),)
+
+    def _rejection(self, pruned: Pruned) -> str:
+        """Why the model is rejected; empty: it is not, or impacts leave that open."""
+        if self.stage.tangent.turns:
+            return ""
+        rejection = self.verdicts.rejection(pruned.problem, pruned.outcome.solution)
+        # Without some unknowns the residuals are larger, and tell less: what was said stays true.
+        return rejection or self.verdicts.said_of(pruned.full)
 
     def _estimates(
         self,
@@ -293,53 +196,35 @@ class _Task:
         point, drives = outcome.solution.point, self.stage.drives
         found = []
         for i, (u, error) in enumerate(zip(problem.unknowns, errors.errors, strict=True)):
-            if u.parameter in (INERTIAL, FRACTION, CREEP):
+            if u.parameter in (INERTIAL, BEYOND_LAGS, CREEP):
                 continue
             one = estimate(drives, u, float(point.values[u.parameter][u.place]), float(error))
             one = with_other_lags(one, problem, i, outcome.profiles, errors)
             one = with_shift(one, u, float(shift[i]))
-            found.append(with_slow_law(one, point, u) if self.is_real else one)
+            found.append(with_slow_law(one, point, u) if self.stage.is_real else one)
         found = [resting_on(e, problem, gone) for e in found]
         found += [
             left_alone(drives, d, float(point.values[d.unknown.parameter][d.unknown.place]))
             for d in gone
             if d.unknown.parameter != CREEP
         ]
-        if self.is_real:
+        if self.stage.is_real:
             found += real_delays(problem, point, errors, self.wanted, shift)
         else:
             limits = delay_bounds(self.bounds)
             found += [delay_estimate(problem, point, p, errors, limits) for p in outcome.profiles]
         return [*found, *bodies(problem, point, errors, self.wanted, shift)]
 
-    def _finer(self, problem: Problem, solution: Solution) -> Finer:
-        """What the estimates owe to the timestep, if a robot was recorded."""
-        if not self.is_real or self.stage.tangent.turns:
-            return Finer.nothing(problem)
-        for judged, known in self.steps:
-            if judged is solution:
-                return known
-        try:
-            simulator = FinerSimulator(self.scene, self.stage)
-        except ExecutionError:
-            return Finer.nothing(problem)
-        self.report("half the timestep")
-        try:
-            self.steps.append((solution, Finer.of(problem, solution, simulator)))
-        finally:
-            simulator.close()
-        return self.steps[-1][1]
-
-    def _judged(
+    def _held_out(
         self, start: Point, found: Point
-    ) -> tuple[list[FloatArray], list[FloatArray]] | None:
-        """Residuals of what was held out, with the scene's values and with the fitted ones.
+    ) -> tuple[dict[str, float], dict[str, float], list[Curves]]:
+        """Errors of what was held out, with the scene's values and with the fitted ones; curves.
 
         The initial states are estimated with either: they belong to no model.
         """
         if self.judged is None:
-            return None
-        self.report("held out")
+            return {}, {}, []
+        self.options.report("held out")
         simulator = simulator_of(self.scene, self.judged)
         try:
             problem = Problem(self.judged, simulator, [], apart=not self.options.together)
@@ -347,48 +232,18 @@ class _Task:
             weights = first_weights(problem)
             points = (replace(p, moves=begin.moves) for p in (start, found))
             before, after = (solve(problem, p, weights, most=STARTS).residuals for p in points)
-            return before, after
         finally:
             simulator.close()
-
-    def _rejection(self, problem: Problem, solution: Solution) -> str:
-        """Why the model is rejected; empty: it is not."""
-        for judged, verdict in self.verdicts:
-            if judged is solution:
-                return verdict
-        self.report("lack of fit")
-        nuisance = self._finer(problem, solution).nuisance
-        worst = misfit(problem, solution, spread(problem, solution), nuisance)
-        verdict = "" if worst is None else why_rejected(worst)
-        if left := unexplained(problem, solution):
-            verdict = why_unexplained(left)
-        self.verdicts.append((solution, verdict))
-        return self.verdicts[-1][1]
+        curves = curves_of(self.judged, before, after, held=True)
+        return self._rms(before), self._rms(after), curves
 
     def _rms(self, residuals: Sequence[FloatArray]) -> dict[str, float]:
-        every, stage = (
-            np.concatenate([r[:, : len(self.stage.tangent)] for r in residuals]),
-            self.stage,
-        )
+        """Joint → root mean square of its position's residuals [rad or m]."""
+        stage = self.stage
+        every = np.concatenate([r[:, : len(stage.tangent)] for r in residuals])
         own = np.searchsorted(stage.tangent.dofs, stage.drives.dofs)
         values = np.sqrt(np.mean(every[:, own] ** 2, axis=0))
         of_joints = [own for name, own in self.wanted.items() if name not in OF_BODIES]
         chosen = sorted({place for own in of_joints for place in own})
         chosen = chosen if len(of_joints) == len(self.wanted) else list(range(len(stage.drives)))
         return {stage.drives.joints[i]: float(values[i]) for i in chosen}
-
-
-def _misses_of(problem: Problem, solution: Solution) -> dict[int, float]:
-    """Place → root mean square of a joint's residuals, in units of the noise of its samples."""
-    stage = problem.stage
-    columns = np.searchsorted(stage.tangent.dofs, stage.drives.dofs)
-    pairs = zip(solution.residuals, solution.system.weights, strict=True)
-    every = np.concatenate([(r * w)[:, columns] for r, w in pairs])
-    return dict(enumerate(np.sqrt(np.mean(every**2, axis=0)).tolist()))
-
-
-def _is_better(problem: Problem, one: Solution, other: Solution) -> bool:
-    """Whether a solution is clearly better than another, by the noise that this one left."""
-    weights = other.system.weights
-    costs = [cost_of(s.residuals, weights) for s in (one, other)]
-    return (one.converged and not other.converged) or costs[0] < BETTER * costs[1]

@@ -1,4 +1,4 @@
-"""Estimates from the solution of a fit: of joints, of bodies, of delays, and what goes together."""
+"""Estimates from the solution of a fit: of joints, of bodies, and what goes together."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -7,19 +7,16 @@ import numpy as np
 
 from mjrig.arrays import FloatArray
 from mjrig.names import listed
-from mjrig.tuning.fitting.identifiability import (
+from mjrig.tuning.estimates.estimate import Correlated, Correlations, Curves, Estimate
+from mjrig.tuning.estimates.identifiability import (
     UNCHANGED,
     VAGUE,
-    Correlated,
-    Correlations,
-    Curves,
     Dropped,
-    Estimate,
-    delay_of,
+    hidden_damping,
     owner,
 )
-from mjrig.tuning.fitting.remedies import apart, is_constant, too_little
-from mjrig.tuning.fitting.unknowns import Wanted
+from mjrig.tuning.estimates.remedies import apart, too_little
+from mjrig.tuning.estimates.unknowns import Wanted
 from mjrig.tuning.least_squares.fit_problem import Problem, roughness
 from mjrig.tuning.least_squares.points import Point, Unknown
 from mjrig.tuning.least_squares.solver import Solution
@@ -27,18 +24,16 @@ from mjrig.tuning.least_squares.statistics import QUANTILE, Spread
 from mjrig.tuning.simulated import inertial
 from mjrig.tuning.simulated.fit_jobs import Stage
 from mjrig.tuning.simulated.plant import (
+    BEYOND_LAGS,
     CREEP,
     DELAY,
     ENCODER,
-    FRACTION,
     FRICTION,
     INERTIAL,
     OF_BODIES,
     PAYLOAD,
 )
 
-#: Drives run their law as often as this, or more often [s].
-LAW_PERIOD = 1e-3
 #: Two estimates whose correlation is larger can hardly be told apart.
 CORRELATED = 0.95
 #: Bounds of the creep of joints, as a multiple of the model's.
@@ -55,7 +50,7 @@ def label_of(problem: Problem, unknown: Unknown) -> tuple[str, str]:
         return list(drives.links)[unknown.place // inertial.SIZE], part
     if unknown.parameter == PAYLOAD:
         return list(drives.links)[drives.payload], PAYLOAD
-    name = DELAY if unknown.parameter == FRACTION else unknown.parameter
+    name = DELAY if unknown.parameter == BEYOND_LAGS else unknown.parameter
     return drives.joints[unknown.place], name
 
 
@@ -78,20 +73,6 @@ def correlated(problem: Problem, spread: Spread) -> tuple[Correlated, ...]:
             remedy = apart(first, second)
             found.append(Correlated(f"{first} of {one}", f"{second} of {two}", value, remedy))
     return tuple(sorted(found, key=lambda pair: -abs(pair.correlation)))
-
-
-# Delays of real robots --------------------------------------------------------------------------
-
-
-def fractions_of(problem: Problem, wanted: Wanted, bounds: tuple[int, int]) -> list[Unknown]:
-    """Delays of a robot as unknowns, within bounds [ticks]."""
-    drives, tracks = problem.stage.drives, problem.stage.tracks
-    low, high = (float(b) * drives.ticks for b in bounds)
-    return [
-        Unknown(FRACTION, p, low[p], high[p], 1.0)
-        for p in wanted.get(DELAY, ())
-        if not is_constant(drives, tracks, p)
-    ]
 
 
 def creeps_of(problem: Problem, wanted: Wanted) -> list[Unknown]:
@@ -118,50 +99,6 @@ def as_vague(found: Estimate, problem: Problem, vague: Sequence[Dropped]) -> Est
     share = half / max(abs(found.value), own.scale)
     reason = too_little(share, found.low, found.high, found.unit)
     return replace(found, identifiable=False, reason=reason)
-
-
-def real_delays(
-    problem: Problem, point: Point, spread: Spread, wanted: Wanted, shift: FloatArray
-) -> list[Estimate]:
-    """Delays in ticks, as real numbers.
-
-    Args:
-        shift: (unknowns,) what ever smaller steps would add to each.
-    """
-    drives, tracks = problem.stage.drives, problem.stage.tracks
-    index = {u.place: i for i, u in enumerate(problem.unknowns) if u.parameter == FRACTION}
-    found = []
-    for p in wanted.get(DELAY, ()):
-        lag = int(point.lags[p])
-        if p not in index:
-            found.append(delay_of(drives, tracks, p, lag, [lag], (0, lag)))
-            continue
-        unknown, tick = problem.unknowns[index[p]], float(drives.ticks[p])
-        late, error = float(point.values[FRACTION][p]), float(spread.errors[index[p]])
-        value = max(lag + late / tick, 0.0)
-        half = QUANTILE * error / tick
-        one = Estimate.of(
-            drives, p, DELAY, value, float(drives.lags[p]), max(value - half, 0.0), value + half
-        )
-        one = with_shift(one, unknown, float(shift[index[p]]) / tick)
-        one = replace(
-            one, high=one.high + max(t.late for t in tracks) / problem.stage.timestep / tick
-        )
-        found.append(_told(one, half, is_last=late > unknown.high - 0.5 * tick))
-    return found
-
-
-def _told(delay: Estimate, half: float, *, is_last: bool) -> Estimate:
-    """A delay with the remark that it is none, if it is vague or the longest that was tried."""
-    share = half / max(delay.value, 1.0)
-    if is_last:
-        most = round(delay.value)
-        reason = f"the longest that was tried: --bounds delay=0:{2 * most} tries longer ones"
-        return replace(delay, identifiable=False, high=np.inf, reason=reason)
-    if share > VAGUE:
-        reason = too_little(share, delay.low, delay.high, delay.unit)
-        return replace(delay, identifiable=False, reason=reason)
-    return delay
 
 
 def offset_notes(problem: Problem, solution: Solution) -> tuple[str, ...]:
@@ -272,7 +209,7 @@ def with_slow_law(found: Estimate, point: Point, unknown: Unknown) -> Estimate:
     """Damping of a robot, whose law may act half a period late: kp T/2 less damping to the eye."""
     if unknown.parameter != "damping":
         return found
-    hidden = 0.5 * LAW_PERIOD * float(np.nan_to_num(point.values["kp"][unknown.place]))
+    hidden = hidden_damping(float(np.nan_to_num(point.values["kp"][unknown.place])))
     return replace(found, high=found.high + hidden)
 
 

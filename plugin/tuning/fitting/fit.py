@@ -10,9 +10,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-import mujoco
-import numpy as np
-
 from mjrig.errors import BindingError, FitError
 from mjrig.gains.choice import way_to_motors
 from mjrig.names import Slots, listed, suggestion
@@ -21,24 +18,16 @@ from mjrig.recording.recording import Recording
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim.batch import strip
 from mjrig.sim.world import World
-from mjrig.tuning.fitting.by_efforts import disagreements, fit_efforts
+from mjrig.tuning.effort_fits.by_efforts import disagreements, fit_efforts
+from mjrig.tuning.effort_fits.kv_by_efforts import told_apart
+from mjrig.tuning.effort_fits.torque_gain import torque_gains
+from mjrig.tuning.estimates.estimate import Correlated, Correlations, Curves, Estimate, Findings
+from mjrig.tuning.estimates.unknowns import Bounds, Wanted, check_bounds, with_real_delays
 from mjrig.tuning.fitting.by_motion import fit_motion
-from mjrig.tuning.fitting.effort_laws import OF_LAWS, why_not
-from mjrig.tuning.fitting.identifiability import (
-    EFFORTS,
-    MOTION,
-    Correlated,
-    Correlations,
-    Curves,
-    Estimate,
-    Findings,
-)
-from mjrig.tuning.fitting.kv_by_efforts import told_apart
-from mjrig.tuning.fitting.torque_gain import torque_gains
-from mjrig.tuning.fitting.unknowns import Bounds, Wanted, check_bounds, with_real_delays
+from mjrig.tuning.fitting.evidence import AUTO, plan_of
+from mjrig.tuning.fitting.fit_options import VALIDATE, FitOptions
 from mjrig.tuning.least_squares.fit_run import Report
-from mjrig.tuning.simulated.fit_data import RecordedTrack, check_bases, read_tracks
-from mjrig.tuning.simulated.held_out import SHORTEST
+from mjrig.tuning.simulated.fit_data import check_bases, read_tracks
 from mjrig.tuning.simulated.plant import (
     DELAY,
     GAINS,
@@ -50,13 +39,6 @@ from mjrig.tuning.simulated.plant import (
     drives_of,
 )
 from mjrig.tuning.simulated.stages import MotionOptions
-from mjrig.tuning.simulated.tangent import Tangent
-
-#: Kinds of evidence; auto: efforts for laws of free-base robots, else motion.
-AUTO = "auto"
-EVIDENCE = (AUTO, MOTION, EFFORTS)
-#: The share of a recording that is held out, and the largest that can be.
-VALIDATE, MOST_HELD_OUT = 0.25, 0.8
 
 
 @dataclass(frozen=True)
@@ -115,30 +97,6 @@ class Fit:
         raise KeyError(key)
 
 
-@dataclass(frozen=True)
-class FitOptions:
-    """How a fit is done.
-
-    Attributes:
-        evidence: `motion`; `efforts`, for kp, kv, delay and torque_limit; `auto`: efforts for these
-            where they are recorded and the base is free to touch the ground, motion for the rest.
-        together: include dynamic coupling between joints in the derivatives; False: joint by
-            joint, which is faster, and as good for weakly coupled joints.
-        window: length of the windows [s]; inf: whole recordings; None: whole recordings of fixed
-            robots, 0.04 s of free ones.
-        prior: standard deviation around the scene's values that is assumed beforehand, as a share
-            of them; None: 0.5 for bodies, nothing for joints.
-        validate: what the fit does not see and is judged by: a share of each recording, or
-            recordings; None: nothing. By default a quarter of recordings of 2 s and more.
-    """
-
-    evidence: str = AUTO
-    together: bool = True
-    window: float | None = None
-    prior: float | None = None
-    validate: float | Sequence[Recording | str | Path] | None = VALIDATE
-
-
 def fit(
     scene: Scene | str | Path,
     recordings: Iterable[Recording | str | Path],
@@ -181,17 +139,10 @@ def fit(
     """
     began = time.perf_counter()
     options = FitOptions(evidence, together, window, prior, validate)
-    _check_options(options)
+    options.check()
     scene = scene if isinstance(scene, Scene) else Scene.load(scene)
     world = World(scene)
-
-    def read(given: Iterable[Recording | str | Path]) -> list[Recording]:
-        return [
-            r if isinstance(r, Recording) else read_recording(r, hints, timestep=world.timestep)
-            for r in given
-        ]
-
-    fitted, judged = read(recordings), read(_others(options))
+    fitted, judged = (_read(r, hints, world.timestep) for r in (recordings, options.others))
     strip(world)
     world.reset()
     drives = drives_of(world, actor or _only(world))
@@ -203,12 +154,12 @@ def fit(
     others = read_tracks(world, drives.actor, judged) if judged else []
     if DELAY in parameters and any(track.is_real for track in tracks):
         limits = with_real_delays(limits, world.timestep * float(drives.ticks.max()))
-    plan = _plan(world, drives, tracks, wanted, evidence)
+    plan = plan_of(world, drives, tracks, wanted, evidence)
     by_efforts = by_motion = Findings()
     if plan.efforts:
         report("efforts")
         by_efforts = fit_efforts(world, drives, tracks, plan.efforts, limits)
-    share, remark = _share(options, tracks, world.timestep)
+    share, remark = options.share(tracks, world.timestep)
     if plan.motion:
         check_bases([*tracks, *others], drives.actor)
         known = _with(drives, by_efforts.estimates if not plan.is_check else ())
@@ -227,12 +178,9 @@ def fit(
             notes += disagreements(by_motion.estimates, by_efforts.estimates)
         by_efforts = Findings()
     found = [*by_efforts.estimates, *by_motion.estimates, *gains]
-    order = {name: i for i, name in enumerate(parameters)}
-    place = {name: i for i, name in enumerate(drives.actuators)}
-    found.sort(key=lambda e: (order[e.parameter.split(".")[0]], place.get(e.actuator, 0)))
     return Fit(
         drives.actor,
-        tuple(found),
+        _in_order(found, parameters, drives),
         tuple(t.name for t in tracks),
         by_motion.before,
         by_motion.after,
@@ -251,37 +199,24 @@ def fit(
     )
 
 
-def _check_options(options: FitOptions) -> None:
-    if options.evidence not in EVIDENCE:
-        hint = suggestion(options.evidence, EVIDENCE)
-        raise FitError(f"unknown evidence {options.evidence!r}; {hint}")
-    share = options.validate
-    if isinstance(share, float | int) and not 0.0 < share <= MOST_HELD_OUT:
-        raise FitError(
-            f"validate: the share that is held out must be above 0 and at most {MOST_HELD_OUT:g}, "
-            f"got {share:g}; none: nothing is held out"
-        )
-    if options.prior is not None and not 0.0 < options.prior < np.inf:
-        raise FitError(f"prior: must be above 0, got {options.prior:g}")
+def _read(
+    given: Iterable[Recording | str | Path], hints: Mapping[str, object] | None, timestep: float
+) -> list[Recording]:
+    return [
+        r if isinstance(r, Recording) else read_recording(r, hints, timestep=timestep)
+        for r in given
+    ]
 
 
-def _others(options: FitOptions) -> Sequence[Recording | str | Path]:
-    """Recordings that are held out as a whole."""
-    given = options.validate
-    return () if given is None or isinstance(given, float | int) else given
-
-
-def _share(
-    options: FitOptions, tracks: Sequence[RecordedTrack], timestep: float
-) -> tuple[float | None, str]:
-    """The share of each recording that is held out, and what is said if there is none."""
-    share = options.validate
-    if share is None or not isinstance(share, float | int):
-        return None, ""
-    shortest = min(float(t.step[-1] - t.step[0]) * timestep for t in tracks)
-    if share == VALIDATE and shortest < SHORTEST:
-        return None, ""
-    return float(share), "nothing could be held out: the error is that of what was fitted to"
+def _in_order(
+    found: Iterable[Estimate], parameters: Sequence[str], drives: Drives
+) -> tuple[Estimate, ...]:
+    """Estimates parameter by parameter as asked for, joint by joint as bound."""
+    order = {name: i for i, name in enumerate(parameters)}
+    place = {name: i for i, name in enumerate(drives.actuators)}
+    return tuple(
+        sorted(found, key=lambda e: (order[e.parameter.split(".")[0]], place.get(e.actuator, 0)))
+    )
 
 
 def _wanted(
@@ -326,63 +261,6 @@ def _only(world: World) -> str:
     if len(driven) != 1:
         raise FitError(f"name the actor to fit, one of: {listed(driven)}")
     return driven[0]
-
-
-# Choice of evidence -----------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _Plan:
-    """Evidence for each parameter and joint; `is_check`: efforts serve as a cross-check."""
-
-    efforts: Wanted
-    motion: Wanted
-    notes: tuple[str, ...] = ()
-    is_check: bool = False
-
-
-def _plan(
-    world: World, drives: Drives, tracks: Sequence[RecordedTrack], wanted: Wanted, evidence: str
-) -> _Plan:
-    by_both = wanted
-    wanted = {name: places for name, places in wanted.items() if name != TORQUE_GAIN}
-    if evidence == MOTION or not wanted:
-        return _Plan({}, wanted)
-    laws = {name: places for name, places in wanted.items() if name in OF_LAWS}
-    silent: dict[str, list[int]] = {}
-    by_effort: dict[str, list[int]] = {}
-    for name, places in laws.items():
-        for place in places:
-            reason = why_not(world, drives, tracks, place, name)
-            if reason:
-                silent.setdefault(reason, []).append(place)
-            else:
-                by_effort.setdefault(name, []).append(place)
-    lines = [f"{_whose(drives, places)}: {reason}" for reason, places in silent.items()]
-    if evidence == EFFORTS:
-        others = [name for name in by_both if name not in OF_LAWS]
-        if others:
-            raise FitError(f"efforts cannot identify {listed(others)}; use motion, or auto")
-        if lines:
-            raise FitError(f"{drives.actor}: efforts cannot be used: {'; '.join(lines)}")
-        return _Plan(by_effort, {})
-    if not _touches(world, drives):
-        return _Plan(by_effort, wanted, is_check=True)
-    rest = {n: [p for p in places if p not in by_effort.get(n, ())] for n, places in wanted.items()}
-    notes = tuple(f"found by motion, not by efforts: {line}" for line in lines)
-    return _Plan(by_effort, {n: places for n, places in rest.items() if places}, notes)
-
-
-def _whose(drives: Drives, places: Sequence[int]) -> str:
-    own = sorted(set(places))
-    return "all joints" if len(own) == len(drives) else listed(drives.joints[p] for p in own)
-
-
-def _touches(world: World, drives: Drives) -> bool:
-    """Whether the base is free and can make contact: then simulations are unpredictable."""
-    tangent = Tangent.of(world.model, world[drives.actor].model_map.joint_ids)
-    flags = int(world.model.opt.disableflags)
-    return bool(tangent.turns) and not flags & int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
 
 
 def _with(drives: Drives, found: Sequence[Estimate]) -> Drives:

@@ -147,7 +147,7 @@ def _held_out(given: list[Any] | None) -> Any:
         FitError: several that exclude each other.
     """
     from mjrig.errors import FitError
-    from mjrig.tuning.fitting.fit import VALIDATE
+    from mjrig.tuning.fitting.fit_options import VALIDATE
 
     if given is None:
         return VALIDATE

@@ -8,7 +8,7 @@ import numpy as np
 
 from mjrig.arrays import FloatArray
 from mjrig.sim2sim.report.svg import plot, ticks
-from mjrig.tuning.fitting.identifiability import Correlations, Curves, Estimate
+from mjrig.tuning.estimates.estimate import Correlations, Curves, Estimate
 
 #: What is left after a fit is drawn this many times larger at most, in powers of ten.
 MOST_MAGNIFIED = 3

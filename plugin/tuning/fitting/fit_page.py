@@ -13,10 +13,10 @@ from mjrig.names import how_many
 from mjrig.sim2sim.report.html_page import html_page, html_table
 from mjrig.sim2sim.report.plain import plain
 from mjrig.sim2sim.report.report import prepare_folder
+from mjrig.tuning.estimates.estimate import Estimate
 from mjrig.tuning.fitting.fit import Fit
 from mjrig.tuning.fitting.fit_figures import MOST_CELLS, correlation_matrix, intervals, overlays
 from mjrig.tuning.fitting.fit_report import elsewhere, number, position_units, report_data
-from mjrig.tuning.fitting.identifiability import Estimate
 from mjrig.tuning.simulated.plant import CREEP
 
 #: Most numbers of a curve in the data.

@@ -16,8 +16,8 @@ from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
 from mjrig.terminal.figures import save_figure
 from mjrig.terminal.table import format_table
+from mjrig.tuning.estimates.estimate import Estimate
 from mjrig.tuning.fitting.fit import Fit
-from mjrig.tuning.fitting.identifiability import Estimate
 from mjrig.tuning.simulated.plant import DELAY, DYNAMICS, ENCODER, GAINS, TORQUE_GAIN
 from mjrig.tuning.simulated.stated_bodies import body_names, stated_bodies
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from mjrig.tuning.fitting.identifiability import Dropped
-from mjrig.tuning.fitting.remedies import is_held
+from mjrig.tuning.estimates.identifiability import Dropped
+from mjrig.tuning.estimates.unexcited import is_held
 from mjrig.tuning.fitting.undetermined import drops, kept_fixed
 from mjrig.tuning.least_squares.fit_problem import Problem
 from mjrig.tuning.least_squares.fit_run import FitOutcome

@@ -12,7 +12,7 @@ import numpy as np
 
 from mjrig.arrays import FloatArray
 from mjrig.names import listed
-from mjrig.tuning.fitting.identifiability import unit_of
+from mjrig.tuning.estimates.identifiability import unit_of
 from mjrig.tuning.least_squares.fit_problem import Problem
 from mjrig.tuning.least_squares.solver import Solution
 from mjrig.tuning.least_squares.statistics import Spread

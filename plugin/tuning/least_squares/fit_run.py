@@ -18,7 +18,7 @@ from mjrig.tuning.least_squares.search import (
 )
 from mjrig.tuning.least_squares.solver import Solution, System, solve
 from mjrig.tuning.least_squares.statistics import first_weights, fitted_weights
-from mjrig.tuning.simulated.plant import FRACTION
+from mjrig.tuning.simulated.plant import BEYOND_LAGS
 
 #: Most rounds of solving, reweighting and trying neighbouring delays.
 MOST_ROUNDS = 8
@@ -46,7 +46,8 @@ class FitRun:
         problem: the least-squares problem.
         delayed: indices of the joints whose delay is unknown.
         lags: bounds of the delays.
-        neighbours: whether to end with a look at the delays next to those that were found.
+        real_delays: delays are real numbers, as those of a robot are, and unknowns of the problem
+            beyond its lags; else whole ticks, of which those next to the best are tried too.
         report: called with progress messages.
     """
 
@@ -56,12 +57,12 @@ class FitRun:
         delayed: Sequence[int],
         lags: tuple[int, int],
         *,
-        neighbours: bool = True,
+        real_delays: bool = False,
         report: Report = lambda text: None,
     ) -> None:
         self._delayed, self._bounds = list(delayed), lags
         self._problem = problem
-        self._report, self._neighbours = report, neighbours
+        self._report, self._real_delays = report, real_delays
         self._limited = [u.place for u in problem.unknowns if u.parameter == "torque_limit"]
 
     def go(self, point: Point) -> FitOutcome:
@@ -95,25 +96,25 @@ class FitRun:
         by a step alone.
         """
         stage = self._problem.stage
-        if not self._neighbours:
+        if self._real_delays:
             return self._as_real(point)
         if not self._delayed or stage.tangent.turns:
             return point
         self._report("delays between steps")
         reach = float(self._bounds[1] - self._bounds[0]) * stage.drives.ticks
-        parts = [Unknown(FRACTION, p, -reach[p], reach[p], 1.0) for p in self._delayed]
+        parts = [Unknown(BEYOND_LAGS, p, -reach[p], reach[p], 1.0) for p in self._delayed]
         loose = self._problem.with_unknowns([*self._problem.unknowns, *parts])
         found = solve(loose, point, weights, gain=ROUGH, on_step=self._tell).point
-        more = np.round(found.values[FRACTION] / stage.drives.ticks).astype(np.int64)
-        values = {**found.values, FRACTION: np.zeros_like(found.values[FRACTION])}
+        more = np.round(found.values[BEYOND_LAGS] / stage.drives.ticks).astype(np.int64)
+        values = {**found.values, BEYOND_LAGS: np.zeros_like(found.values[BEYOND_LAGS])}
         return self._inside(replace(found, values=values, lags=found.lags + more))
 
     def _as_real(self, point: Point) -> Point:
         """A robot's delays as one number each."""
-        late = [u.place for u in self._problem.unknowns if u.parameter == FRACTION]
+        late = [u.place for u in self._problem.unknowns if u.parameter == BEYOND_LAGS]
         lags, values = point.lags.copy(), dict(point.values)
-        values[FRACTION] = values[FRACTION].copy()
-        values[FRACTION][late] += (lags * self._problem.stage.drives.ticks)[late]
+        values[BEYOND_LAGS] = values[BEYOND_LAGS].copy()
+        values[BEYOND_LAGS][late] += (lags * self._problem.stage.drives.ticks)[late]
         lags[late] = 0
         return self._inside(replace(point, values=values, lags=lags))
 
@@ -137,7 +138,7 @@ class FitRun:
             )
             is_same = bool((moved.lags == point.lags).all())
             point = solution.point
-            if is_same or not self._neighbours:
+            if is_same or self._real_delays:
                 break
             tried = {p: around(int(point.lags[p]), self._bounds, 3) for p in self._delayed}
         assert before is not None
@@ -158,7 +159,7 @@ class FitRun:
         unknowns = self._problem.unknowns
         point = point.put(unknowns, point.get(unknowns))
         lags = point.lags.copy()
-        if self._neighbours:
+        if not self._real_delays:
             lags[self._delayed] = np.clip(lags[self._delayed], *self._bounds)
         return replace(point, lags=lags)
 
@@ -184,7 +185,7 @@ class FitRun:
         return solve(self._problem, point, weights, linear=linear, on_step=self._tell)
 
     def _profiles(self, solution: Solution) -> tuple[Profile, ...]:
-        if not self._delayed or not self._neighbours:
+        if not self._delayed or self._real_delays:
             return ()
         self._report("neighbouring delays")
         lags = solution.point.lags

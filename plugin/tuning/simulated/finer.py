@@ -9,7 +9,7 @@ from mjrig.errors import ExecutionError
 from mjrig.scene_edit.scene import Scene
 from mjrig.tuning.simulated.fit_data import FitWindow, RecordedTrack
 from mjrig.tuning.simulated.fit_jobs import Jobs, Stage
-from mjrig.tuning.simulated.plant import FEEDBACK, FRACTION
+from mjrig.tuning.simulated.plant import BEYOND_LAGS, FEEDBACK
 from mjrig.tuning.simulated.stages import simulator_of
 
 
@@ -47,7 +47,7 @@ class FinerSimulator:
     def run(self, jobs: Jobs) -> list[FloatArray]:
         """Simulated minus recorded states of each job (samples, 2 dofs)."""
         values = dict(jobs.values)
-        values |= {name: 2.0 * values[name] for name in (FRACTION, FEEDBACK)}
+        values |= {name: 2.0 * values[name] for name in (BEYOND_LAGS, FEEDBACK)}
         return self._simulator.run(replace(jobs, values=values, lags=2 * jobs.lags))
 
 

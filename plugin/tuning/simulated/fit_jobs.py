@@ -10,7 +10,7 @@ import numpy.typing as npt
 from mjrig.arrays import FloatArray
 from mjrig.control.setpoints import POSITION
 from mjrig.tuning.simulated.fit_data import FitWindow, RecordedTrack
-from mjrig.tuning.simulated.plant import ENCODER, FRACTION, Drives, Lags
+from mjrig.tuning.simulated.plant import BEYOND_LAGS, ENCODER, Drives, Lags
 from mjrig.tuning.simulated.tangent import Tangent
 
 
@@ -70,6 +70,11 @@ class Stage:
     #: Factors of the pseudo-inertia of the links, (links, 4, 4).
     factors: FloatArray
 
+    @property
+    def is_real(self) -> bool:
+        """Whether a robot was recorded, whose drives know nothing of physics steps."""
+        return any(self.tracks[w.track].is_real for w in self.windows)
+
     def start(self, jobs: Jobs) -> tuple[FloatArray, FloatArray]:
         """Initial qpos (N, nq) and qvel (N, nv) of the whole model."""
         first = [(self.windows[w].track, int(self.windows[w].samples[0])) for w in jobs.window]
@@ -95,7 +100,7 @@ class Stage:
         table = self.tracks[window.track].commands[name]
         late = np.zeros(table.shape[2])
         if name == self.drives.actor:
-            asked = jobs.lags[i] * self.drives.ticks + jobs.values[FRACTION][i]
+            asked = jobs.lags[i] * self.drives.ticks + jobs.values[BEYOND_LAGS][i]
             late[self.drives.columns] = np.maximum(asked, 0.0)
         columns = np.arange(table.shape[2])
         found = np.zeros((steps, table.shape[2], table.shape[1]))

@@ -29,8 +29,10 @@ DYNAMICS = {
     FRICTION: "dof_frictionloss",
 }
 DELAY = "delay"
-#: What a delay exceeds whole ticks by [physics steps]; all of it, of a robot.
-FRACTION = "fraction"
+#: Delay of commands beyond `Drives.lags` [physics steps]: they act lags · ticks + this later.
+#: Simulators delay by whole ticks: it is 0, save where a search passes between them. A robot's
+#: fitted delay knows no ticks: its lags become 0, and this is all of it.
+BEYOND_LAGS = "delay_beyond_lags"
 #: How much more a joint creeps while dry friction holds it than the model says. MuJoCo's friction
 #: is soft, by an amount that follows from the inertia; a robot's is not, or by another amount.
 CREEP = "creep"
@@ -146,7 +148,7 @@ def drives_of(world: World, actor: str) -> Drives:
     for name, where in DYNAMICS.items():
         values[name] = np.array(getattr(world.model, where))[dofs]
     links = _links(world, robot)
-    values |= {name: np.zeros(len(rows)) for name in (FRACTION, ENCODER, FEEDBACK)}
+    values |= {name: np.zeros(len(rows)) for name in (BEYOND_LAGS, ENCODER, FEEDBACK)}
     values[CREEP] = np.ones(len(rows))
     values[INERTIAL] = np.zeros(inertial.SIZE * len(links))
     values[PAYLOAD] = np.zeros(1)

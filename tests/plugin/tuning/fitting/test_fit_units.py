@@ -8,9 +8,9 @@ import pytest
 
 import mjrig
 from mjrig.cli.main import main
+from mjrig.tuning.estimates.estimate import Correlations, Estimate
+from mjrig.tuning.estimates.remedies import too_little
 from mjrig.tuning.fitting.fit_figures import correlation_matrix, intervals, magnified
-from mjrig.tuning.fitting.identifiability import Correlations, Estimate
-from mjrig.tuning.fitting.remedies import too_little
 from mjrig.tuning.simulated.plant import OF_JOINTS, drives_of
 from tests.plugin.tuning.fitting.fit_worlds import chirp, swing, taken, with_others
 

@@ -11,9 +11,10 @@ import pytest
 
 import mjrig
 from mjrig.recording.recording import Recording
+from mjrig.tuning.estimates.estimate import Estimate
+from mjrig.tuning.fitting.delays import with_other_lags
 from mjrig.tuning.fitting.fit import Fit, fit
 from mjrig.tuning.fitting.fit_report import fit_report, report_data
-from mjrig.tuning.fitting.identifiability import Estimate, with_other_lags
 from mjrig.tuning.least_squares import fit_run
 from mjrig.tuning.least_squares.points import Unknown
 from mjrig.tuning.least_squares.search import Profile

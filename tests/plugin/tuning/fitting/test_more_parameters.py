@@ -12,9 +12,9 @@ import mjrig
 from mjrig.cli.main import main
 from mjrig.errors import FitError
 from mjrig.recording.recording import Recording
+from mjrig.tuning.estimates.estimate import Estimate
 from mjrig.tuning.fitting.fit import Fit, fit
 from mjrig.tuning.fitting.fit_report import put_fit
-from mjrig.tuning.fitting.identifiability import Estimate
 from mjrig.tuning.simulated import inertial
 from tests.plugin.tuning.fitting.fit_worlds import (
     SWING,

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import mjrig
-from mjrig.tuning.fitting import findings
+from mjrig.tuning.fitting import delays, findings
 from mjrig.tuning.fitting.fit import Fit, fit
 from tests.campaign import CAMPAIGN
 
@@ -129,5 +129,6 @@ def test_the_interval_of_a_delay_knows_of_rows(tmp_path: Path, row: float) -> No
 def test_values_that_are_not_written_are_said_if_they_matter(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(findings, "VAGUE", 1e-6)  # nothing is exact enough
+    for module in (findings, delays):
+        monkeypatch.setattr(module, "VAGUE", 1e-6)  # nothing is exact enough
     assert any(note.startswith(UNWRITTEN) for note in fitted(tmp_path, Drive()).notes)

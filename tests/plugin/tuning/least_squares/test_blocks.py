@@ -73,7 +73,7 @@ def test_intervals_are_those_of_their_own_tree(
     recording = swinging(scene)
     clean = fit(scene, [recording], ["kp", "kv"], validate=None)
     # Nothing is rejected here, so that intervals are given although the right joint fits badly.
-    monkeypatch.setattr("mjrig.tuning.fitting.by_motion._Task._rejection", lambda *rest: "")
+    monkeypatch.setattr("mjrig.tuning.fitting.verdicts.Verdicts.rejection", lambda *rest: "")
     other = fit(scene, [misled(recording)], ["kp", "kv"], validate=None)
     assert _width(other) == pytest.approx(_width(clean), rel=0.05)
 

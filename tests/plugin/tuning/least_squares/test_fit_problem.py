@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mjrig
-from mjrig.tuning.fitting.unknowns import unknowns_of
+from mjrig.tuning.estimates.unknowns import unknowns_of
 from mjrig.tuning.least_squares.fit_problem import Problem
 from mjrig.tuning.simulated.fit_data import read_tracks
 from mjrig.tuning.simulated.fit_jobs import Jobs

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from mjrig.arrays import FloatArray
 from mjrig.control.setpoints import FEEDFORWARD, POSITION, VELOCITY
 from mjrig.sim.world import World
-from mjrig.tuning.fitting.fit_law import LawSamples, neighbours
+from mjrig.tuning.effort_fits.fit_law import LawSamples, neighbours
 from mjrig.tuning.simulated.fit_data import LEAST_SAMPLES, RecordedTrack
 from mjrig.tuning.simulated.plant import Drives
 

@@ -8,8 +8,8 @@ import numpy as np
 from mjrig.arrays import FloatArray
 from mjrig.names import listed
 from mjrig.sim.world import World
-from mjrig.tuning.fitting.effort_laws import JointEfforts
-from mjrig.tuning.fitting.fit_law import (
+from mjrig.tuning.effort_fits.effort_laws import JointEfforts
+from mjrig.tuning.effort_fits.fit_law import (
     MARGIN,
     ROUNDING,
     FittedLaw,
@@ -20,12 +20,10 @@ from mjrig.tuning.fitting.fit_law import (
     explain,
     limit_error,
 )
-from mjrig.tuning.fitting.identifiability import (
-    EFFORTS,
+from mjrig.tuning.estimates.estimate import EFFORTS, Estimate, Findings
+from mjrig.tuning.estimates.identifiability import (
     VAGUE,
     Dropped,
-    Estimate,
-    Findings,
     delay_of,
     estimate,
     interval_of,
@@ -33,8 +31,9 @@ from mjrig.tuning.fitting.identifiability import (
     unit_of,
     unreached,
 )
-from mjrig.tuning.fitting.remedies import is_constant, too_little
-from mjrig.tuning.fitting.unknowns import Bounds, Wanted, delay_bounds, unknowns_of
+from mjrig.tuning.estimates.remedies import too_little
+from mjrig.tuning.estimates.unexcited import is_constant
+from mjrig.tuning.estimates.unknowns import Bounds, Wanted, delay_bounds, unknowns_of
 from mjrig.tuning.least_squares.points import Unknown
 from mjrig.tuning.least_squares.statistics import QUANTILE
 from mjrig.tuning.simulated.fit_data import RecordedTrack

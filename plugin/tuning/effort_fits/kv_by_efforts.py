@@ -10,8 +10,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from mjrig.tuning.fitting.findings import LAW_PERIOD
-from mjrig.tuning.fitting.identifiability import Estimate, Findings
+from mjrig.tuning.estimates.estimate import Estimate, Findings
+from mjrig.tuning.estimates.identifiability import hidden_damping
 from mjrig.tuning.least_squares.statistics import QUANTILE
 
 #: What a value found this way rests on.
@@ -49,10 +49,9 @@ def _pair(
     error = abs(value) * float(np.hypot.reduce(shares))
     rest = max(damping.value + kv.value - value, 0.0)
     braking = _found(damping, rest, float(np.hypot(error, _error(kv))), "kv")
-    hidden = 0.5 * LAW_PERIOD * kp.value  # a law that acts half a period late brakes less
     return {
         (joint, "kv"): _found(kv, value, error, "damping"),
-        (joint, "damping"): replace(braking, high=braking.high + hidden),
+        (joint, "damping"): replace(braking, high=braking.high + hidden_damping(kp.value)),
     }
 
 

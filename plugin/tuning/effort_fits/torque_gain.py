@@ -13,9 +13,10 @@ import numpy as np
 from mjrig.errors import FitError
 from mjrig.names import listed
 from mjrig.sim.world import World
-from mjrig.tuning.fitting.effort_laws import JointEfforts, why_not
-from mjrig.tuning.fitting.fit_law import distance
-from mjrig.tuning.fitting.identifiability import EFFORTS, Estimate, Findings, not_found
+from mjrig.tuning.effort_fits.effort_laws import JointEfforts, why_not
+from mjrig.tuning.effort_fits.fit_law import distance
+from mjrig.tuning.estimates.estimate import EFFORTS, Estimate, Findings
+from mjrig.tuning.estimates.identifiability import not_found
 from mjrig.tuning.least_squares.statistics import QUANTILE, long_run
 from mjrig.tuning.simulated.fit_data import RecordedTrack
 from mjrig.tuning.simulated.plant import TORQUE_GAIN, Drives

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from mjrig.tuning.effort_fits.kv_by_efforts import told_apart
+from mjrig.tuning.estimates.estimate import Estimate, Findings
 from mjrig.tuning.fitting.fit import fit
-from mjrig.tuning.fitting.identifiability import Estimate, Findings
-from mjrig.tuning.fitting.kv_by_efforts import told_apart
 from tests.plugin.tuning.fitting.synthetic_logs import NAMES, Robot, Truth, random_truth
 
 KINDS = ["kp", "kv", "delay", "armature", "damping", "frictionloss"]

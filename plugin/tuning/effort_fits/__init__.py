@@ -1,0 +1,1 @@
+"""Fits by recorded efforts: laws are linear in their gains, so nothing is simulated."""

@@ -43,6 +43,7 @@ from mjrig.tuning.fitting.findings import (
     with_shift,
     with_slow_law,
 )
+from mjrig.tuning.fitting.left_out import OddSpan, odd_spans, said_of, without
 from mjrig.tuning.fitting.motion_search import MotionSearch
 from mjrig.tuning.fitting.pruning import Pruned, Pruning
 from mjrig.tuning.fitting.verdicts import Verdicts
@@ -113,6 +114,8 @@ class _Task:
     bounds: Bounds
     options: MotionOptions
     verdicts: Verdicts
+    #: What was left out, once it was found to be odd.
+    said: tuple[str, ...] = ()
 
     def go(self) -> Findings:
         problem = Problem(self.stage, self.simulator, [], apart=not self.options.together)
@@ -135,14 +138,29 @@ class _Task:
             self.world, self.stage, delayed, lags, self.verdicts, self.options.report
         )
         pruned = Pruning(search.best, search.go_on).go(problem, start)
-        return self._result(start, pruned)
+        is_odd = self.stage.is_real and not self.stage.tangent.turns and not self.said
+        odd = odd_spans(self.stage, pruned.outcome.solution.residuals) if is_odd else []
+        return self._without(odd) if odd else self._result(start, pruned)
+
+    def _without(self, odd: Sequence[OddSpan]) -> Findings:
+        """The same again without what is odd."""
+        self.options.report("again, without what nothing explains")
+        stage = without(self.stage, odd)
+        verdicts = Verdicts(self.scene, stage, self.options.report)
+        simulator = simulator_of(self.scene, stage)
+        try:
+            said = (said_of(self.stage, odd),)
+            fields = {"stage": stage, "simulator": simulator, "verdicts": verdicts, "said": said}
+            return replace(self, **fields).go()
+        finally:
+            simulator.close()
 
     def _result(self, start: Point, pruned: Pruned) -> Findings:
         problem, outcome, solution = pruned.problem, pruned.outcome, pruned.outcome.solution
         errors, finer = spread(problem, solution), self.verdicts.finer(problem, solution)
         found = self._estimates(problem, outcome, errors, pruned.gone, finer.shift)
         found = [as_vague(e, problem, pruned.vague) for e in found]
-        notes, rejection = self._free_base(), self._rejection(pruned)
+        notes, rejection = self.said + self._free_base(), self._rejection(pruned)
         if not solution.converged:
             found = [not_found(e, UNCONVERGED) for e in found]
             notes += (f"{UNCONVERGED}: nothing is identified; start closer, or fit fewer at once",)

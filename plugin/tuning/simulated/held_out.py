@@ -35,14 +35,14 @@ def held_out(
         first = int(np.quantile(step, (1.0 - share) * BEFORE))
         last = int(np.quantile(step, (1.0 - share) * BEFORE + share))
         for window in own:
-            parts = _cut(tracks[i], window, (first, last), multiple)
+            parts = split(tracks[i], window, (first, last), multiple)
             for k, part in enumerate(parts):
                 if part is not None:
                     (judged if k == 1 else fitted).append(part)
     return fitted, judged
 
 
-def _cut(
+def split(
     track: RecordedTrack, window: FitWindow, inside: tuple[int, int], multiple: int
 ) -> list[FitWindow | None]:
     """Before, inside and after; None: too little of the window is there."""

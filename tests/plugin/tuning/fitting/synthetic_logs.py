@@ -54,6 +54,8 @@ class Truth:
     creep: float = 1.0
     #: When velocities are commanded beside positions, as shares of the time.
     velocities: tuple[float, float] = (0.5, 1.0)
+    #: When somebody pushes both joints [s], and how much [N·m].
+    pushed: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
 
 def random_truth(rng: random.Random) -> Truth:
@@ -147,6 +149,8 @@ def _simulated(model: mujoco.MjModel, truth: Truth, seconds: float, seed: int) -
         if k % 4 == 0:
             rows.append([k * STEP, *seen[k][0], *seen[k][1], *(truth.torque_gain * tau)])
         data.ctrl[:] = tau
+        begin, end, push = truth.pushed
+        data.qfrc_applied[:] = push if begin <= k * STEP < end else 0.0
         mujoco.mj_step(model, data)
     table = np.array(rows)
     table[:, 1:3] = _quantised(table[:, 1:3] + rng.normal(0, 2e-5, (len(table), 2)), 3e-5)

@@ -65,7 +65,13 @@ def main() -> None:
 
 
 def record(
-    scene: mjrig.Scene, true: dict[str, FloatArray], start: float, duration: float, *, chirp: bool
+    scene: mjrig.Scene,
+    true: dict[str, FloatArray],
+    start: float,
+    duration: float,
+    *,
+    chirp: bool,
+    seed: int = 1,
 ) -> mjrig.Recording:
     """What a robot with other parameters does, measured with noise."""
     other = mjrig.Scene.parse(scene.to_text(), scene.base)
@@ -90,12 +96,12 @@ def record(
                     swing = np.sin(2.0 * np.pi * cycles + phases) - np.sin(phases)
                     robot.setpoints.position[:] = home + 0.15 * swing
                 world.step()
-        return measured(mjrig.read_recording(path))
+        return measured(mjrig.read_recording(path), seed)
 
 
-def measured(recording: mjrig.Recording) -> mjrig.Recording:
+def measured(recording: mjrig.Recording, seed: int = 1) -> mjrig.Recording:
     """The same with noise in joints and efforts, and no efforts before clamps."""
-    random = np.random.default_rng(1)
+    random = np.random.default_rng(seed)
     share = recording.actors["quadruped"]
     assert share.efforts is not None
     assert share.qvel is not None

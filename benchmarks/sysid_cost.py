@@ -2,10 +2,11 @@
 
 Both get the same log of a suspended quadruped, made here with parameters that are known: chirps on
 twelve joints at 500 Hz, noise of 1 mrad and 0.02 rad/s. Both look for kp, kv, armature and
-frictionloss of each joint, 48 numbers, from the scene's values. mujoco.sysid is told more: the
-state in which the log begins without noise, which mjrig estimates, and the size of the noise. It
+frictionloss of each joint, 48 numbers, from the scene's values. mujoco.sysid is told more: the size
+of the noise; and, in a second run, the state in which the log begins without noise, which no log
+has. In the first one it begins with the first state of the log; mjrig estimates that state. It
 looks for factors of the scene's values, from a tenth to ten, so that all numbers have one size,
-with one of its optimisers (`--optimiser`).
+with one of its optimisers (`--optimiser`). Errors are of several logs with other noise (`--logs`).
 
 mujoco.sysid is in MuJoCo's wheel; what it imports is not: `--install` installs that first.
 """
@@ -50,9 +51,13 @@ def ours(scene: mjrig.Scene, recording: mjrig.Recording) -> dict[str, FloatArray
 
 
 class Sysid:
-    """The same by mujoco.sysid: position servos instead of a controller."""
+    """The same by mujoco.sysid: position servos instead of a controller.
 
-    def __init__(self, scene: mjrig.Scene, recording: mjrig.Recording) -> None:
+    Args:
+        is_told: in which state the log begins without noise, instead of the log's own.
+    """
+
+    def __init__(self, scene: mjrig.Scene, recording: mjrig.Recording, *, is_told: bool) -> None:
         self._sysid = import_module("mujoco.sysid")
         share = recording.actors["quadruped"]
         assert share.commands is not None
@@ -62,7 +67,8 @@ class Sysid:
         rows = np.searchsorted(share.commands.step, np.arange(recording.steps), side="right") - 1
         self._control = share.commands.position[rows]
         world = mjrig.World(scene)
-        self._start = world.data.qpos.copy()
+        logged = (share.qpos[0], share.qvel[0])
+        self._start = (world.data.qpos.copy(), np.zeros(world.model.nv)) if is_told else logged
         controller = world["quadruped"].controllers[0]
         self._gains = {name: controller.gains()[name] for name in ("kp", "kv")}
         self._limits = controller.gains()["torque_limit"]
@@ -123,7 +129,7 @@ class Sysid:
         """Simulated minus recorded states, in units of the noise."""
         sysid, steps = self._sysid, len(self._control)
         model = self._spec.compile()
-        start = sysid.create_initial_state(model, self._start, np.zeros(model.nv))
+        start = sysid.create_initial_state(model, *self._start)
         times = TIMESTEP * np.arange(steps)
         _, _, _, control = sysid.TimeSeries.compute_all_state_mappings(model)
         sensors = sysid.TimeSeries(
@@ -177,11 +183,45 @@ def is_there() -> bool:
     return hasattr(import_module("mujoco.sysid"), "optimize")
 
 
+class Table:
+    """Errors of several ways to fit the same logs, a row for each way."""
+
+    def __init__(self, seconds: float, logs: int) -> None:
+        self.true = {**{n: truth()[n] for n in PARAMETERS}, "delay": np.zeros(12)}
+        self.scene, self.seeds = suspended(TIMESTEP), range(1, logs + 1)
+        self._logs = [
+            record(self.scene, self.true, 0.0, seconds, chirp=True, seed=seed)
+            for seed in self.seeds
+        ]
+
+    def recording(self, seed: int) -> mjrig.Recording:
+        """The log with some noise."""
+        return self._logs[seed - 1]
+
+    def sysid(self, seed: int, *, is_told: bool) -> Sysid:
+        """mujoco.sysid with a log."""
+        return Sysid(self.scene, self.recording(seed), is_told=is_told)
+
+    def row(self, name: str, way: Callable[[int], dict[str, FloatArray]]) -> None:
+        """Print errors over all logs, and times per log."""
+        cpu, wall = cpu_seconds(), time.perf_counter()
+        every = [way(seed) for seed in self.seeds]
+        count = len(every)
+        cpu, wall = (cpu_seconds() - cpu) / count, (time.perf_counter() - wall) / count
+        errors = [
+            100.0 * np.concatenate([found[p] / self.true[p] - 1.0 for found in every])
+            for p in PARAMETERS
+        ]
+        cells = "".join(f"{np.sqrt(np.mean(e**2)):>9.3f}{np.abs(e).max():>7.2f}" for e in errors)
+        print(f"{name:<42}{cells}{cpu:>9.1f}{wall:>9.1f}", flush=True)
+
+
 def main() -> int:
     """Print a table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--install", action="store_true", help="install what mujoco.sysid needs")
     parser.add_argument("--seconds", type=float, default=4.0, help="length of the log (4)")
+    parser.add_argument("--logs", type=int, default=3, help="how many, each with other noise (3)")
     parser.add_argument("--only", choices=("mjrig", "mujoco.sysid"), help="run one of the two")
     parser.add_argument(
         "--optimiser",
@@ -196,25 +236,26 @@ def main() -> int:
     if with_sysid and not is_there():
         print("what mujoco.sysid needs is not installed; run again with --install")
         return 1
-    true = {**{n: truth()[n] for n in PARAMETERS}, "delay": np.zeros(12)}
-    scene = suspended(TIMESTEP)
-    recording = record(scene, true, 0.0, options.seconds, chirp=True)
-    ways: dict[str, Callable[[], dict[str, FloatArray]]] = {"mjrig": lambda: ours(scene, recording)}
+    table = Table(options.seconds, options.logs)
     if with_sysid:
-        other = Sysid(scene, recording)
-        print(f"residuals of mujoco.sysid's model at the truth: {other.rms(true):.3f} of the noise")
-        ways["mujoco.sysid"] = lambda: other.found(options.optimiser)
+        left = [table.sysid(seed, is_told=True).rms(table.true) for seed in table.seeds]
+        shown = ", ".join(f"{x:.3f}" for x in left)
+        print(f"residuals of mujoco.sysid's model at the truth: {shown} of the noise")
     names = "".join(f"{name:>16}" for name in PARAMETERS)
-    print(f"{'rms and largest error in %':<28}{names}{'CPU s':>9}{'wall s':>9}", flush=True)
-    for name, way in ways.items():
-        if options.only not in (None, name):
-            continue
-        cpu, wall = cpu_seconds(), time.perf_counter()
-        found = way()
-        cpu, wall = cpu_seconds() - cpu, time.perf_counter() - wall
-        errors = [100.0 * (found[p] / true[p] - 1.0) for p in PARAMETERS]
-        cells = "".join(f"{np.sqrt(np.mean(e**2)):>9.3f}{np.abs(e).max():>7.2f}" for e in errors)
-        print(f"{name:<28}{cells}{cpu:>9.1f}{wall:>9.1f}", flush=True)
+    print(f"{'rms and largest error in %':<42}{names}{'CPU s':>9}{'wall s':>9}", flush=True)
+    if options.only != "mujoco.sysid":
+        table.row("mjrig", lambda seed: ours(table.scene, table.recording(seed)))
+    if with_sysid:
+        for text, is_told in (
+            ("the first state of the log", False),
+            ("the true first state", True),
+        ):
+            table.row(
+                f"mujoco.sysid, {text}",
+                lambda seed, is_told=is_told: table.sysid(seed, is_told=is_told).found(
+                    options.optimiser
+                ),
+            )
     return 0
 
 

@@ -25,6 +25,7 @@ from mjrig.tuning.estimates.identifiability import (
 )
 from mjrig.tuning.estimates.unknowns import Bounds, Wanted, delay_bounds, unknowns_of
 from mjrig.tuning.fitting.as_written import STARTS, as_written
+from mjrig.tuning.fitting.common_delay import common_delay, with_common
 from mjrig.tuning.fitting.delays import (
     delay_estimate,
     delay_unknowns,
@@ -138,9 +139,29 @@ class _Task:
             self.world, self.stage, delayed, lags, self.verdicts, self.options.report
         )
         pruned = Pruning(search.best, search.go_on).go(problem, start)
-        is_odd = self.stage.is_real and not self.stage.tangent.turns and not self.said
-        odd = odd_spans(self.stage, pruned.outcome.solution.residuals) if is_odd else []
-        return self._without(odd) if odd else self._result(start, pruned)
+        if not self.stage.is_real or self.stage.tangent.turns:
+            return self._result(start, pruned)
+        odd = odd_spans(self.stage, pruned.outcome.solution.residuals) if not self.said else []
+        if odd:
+            return self._without(odd)
+        pruned, said = self._with_one_delay(pruned, search)
+        return replace(self, said=self.said + said)._result(start, pruned)
+
+    def _with_one_delay(
+        self, pruned: Pruned, search: MotionSearch
+    ) -> tuple[Pruned, tuple[str, ...]]:
+        """The same with one delay of all joints, if nothing contradicts that; and a note of it."""
+        problem, solution = pruned.problem, pruned.outcome.solution
+        if not solution.converged or self._rejection(pruned):
+            return pruned, ()
+        errors = spread(problem, solution)
+        common = common_delay(problem, solution.point, errors.errors)
+        if common is None:
+            return pruned, ()
+        self.options.report("again, with one delay of all joints")
+        told = with_common(problem, common, errors.counted)
+        outcome = search.go_on(told, pruned.outcome, solution.point)
+        return replace(pruned, problem=told, outcome=outcome), (common.said,)
 
     def _without(self, odd: Sequence[OddSpan]) -> Findings:
         """The same again without what is odd."""

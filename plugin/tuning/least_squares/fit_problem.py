@@ -111,13 +111,15 @@ class Problem:
     @property
     def precision(self) -> FloatArray:
         """One over the variance that is assumed of each unknown beforehand; 0: nothing is."""
-        return np.array([u.prior for u in self.unknowns]) ** -2.0
+        return np.array([u.counted / u.prior**2 for u in self.unknowns])
 
     @property
     def centre(self) -> FloatArray:
-        """The scene's values of the unknowns."""
+        """What unknowns are assumed to be beforehand: the scene's values, unless they say."""
         values = self.stage.drives.values
-        found = np.array([values[u.parameter][u.place] for u in self.unknowns])
+        found = np.array(
+            [values[u.parameter][u.place] if u.centre is None else u.centre for u in self.unknowns]
+        )
         return np.where(np.isfinite(found), found, 0.0)
 
     @property

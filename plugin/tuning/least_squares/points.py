@@ -14,7 +14,8 @@ class Unknown:
     """An unknown: a parameter of one joint, its bounds and its scale.
 
     `place` is the joint; of bodies, one of the numbers of `inertial`. `prior` is the standard
-    deviation around the scene's value that is assumed beforehand; inf: nothing is.
+    deviation around the scene's value, or `centre`, that is assumed beforehand; inf: nothing is.
+    It counts `counted` times, as residuals do that are not independent of each other.
     """
 
     parameter: str
@@ -23,6 +24,8 @@ class Unknown:
     high: float
     scale: float
     prior: float = np.inf
+    centre: float | None = None
+    counted: float = 1.0
 
     @property
     def is_of_joint(self) -> bool:

@@ -59,6 +59,7 @@ class Spread:
 
     `variance` (blocks,) is the mean squared residual per degree of freedom, `inflation` (blocks,)
     how much larger the variances are than white noise would make them; `covariance` includes that.
+    `counted` (unknowns,) is how many times too often the curvature counts what tells an unknown.
     """
 
     errors: FloatArray
@@ -66,6 +67,7 @@ class Spread:
     variance: FloatArray
     inflation: FloatArray
     covariance: FloatArray
+    counted: FloatArray
 
 
 def spread(problem: Problem, solution: Solution) -> Spread:
@@ -84,7 +86,8 @@ def spread(problem: Problem, solution: Solution) -> Spread:
     plain = np.diag(inverse) * variance[own]
     scores = _scores(problem, solution, system.weighted(solution.residuals))
     meat = sum((long_run(s) for s in scores), np.zeros_like(inverse))
-    meat = meat * np.sqrt(freedom[own] * freedom[own][:, None]) + np.diag(system.precision)
+    assumed = system.precision * np.array([u.counted for u in problem.unknowns])
+    meat = meat * np.sqrt(freedom[own] * freedom[own][:, None]) + np.diag(assumed)
     sandwich = inverse @ meat @ inverse
     variances = np.maximum(np.diag(sandwich), plain)
     errors = np.where(known, np.sqrt(np.maximum(variances, 0.0)), np.inf)
@@ -94,7 +97,8 @@ def spread(problem: Problem, solution: Solution) -> Spread:
     correlation = inverse / unit / unit[:, None]
     sizes = np.where(np.isfinite(errors), errors, 0.0)
     covariance = correlation * sizes * sizes[:, None]
-    return Spread(errors, correlation, variance, inflation, covariance)
+    counted = np.where(known, variances / np.where(known, np.diag(inverse), 1.0), 1.0)
+    return Spread(errors, correlation, variance, inflation, covariance, counted)
 
 
 def _freedom(problem: Problem) -> FloatArray:

@@ -141,7 +141,9 @@ def test_an_interval_holds_what_other_delays_that_fit_as_well_make_of_it() -> No
     values = np.array([[0.03], [0.011], [0.004], [-0.001]])
     profile = Profile(0, (2, 3, 4, 5), (90.0, 10.6, 10.0, 12.0), values)
     one = np.ones(1)
-    errors = Spread(np.array([0.0002]), np.eye(1), one, inflation=one, covariance=np.eye(1))
+    errors = Spread(
+        np.array([0.0002]), np.eye(1), one, inflation=one, covariance=np.eye(1), counted=one
+    )
     found = Estimate("knee", "knee", "armature", 0.004, 0.02, 0.0036, 0.0044)
     wide = with_other_lags(found, problem, 0, [profile], errors)
     assert wide.low == 0.0

@@ -146,6 +146,7 @@ def test_wrong_velocities_and_efforts_of_a_log_are_said_and_read_as_without(tmp_
         f"({low:.4g} to {high:.4g}); read as if it lay between its neighbours",
     ]
     (a,), (b,) = whole.actors.values(), read.actors.values()
-    np.testing.assert_allclose(b.qvel, a.qvel, atol=0.1)
+    assert a.qvel is not None and b.qvel is not None
     assert a.efforts is not None and b.efforts is not None
+    np.testing.assert_allclose(b.qvel, a.qvel, atol=0.1)
     np.testing.assert_allclose(b.efforts.effort, a.efforts.effort, atol=1.0)

@@ -62,7 +62,9 @@ def known_kind(said: str, unit: str = "") -> str:
 def constant_unit(kinds: Iterable[str]) -> str:
     """The unit of torque constants of joints of some kinds; an empty kind may be either."""
     known = {*kinds}
-    return {("hinge",): "N·m/A", ("slide",): "N/A"}.get((*known,), "N·m/A (N/A of a slide)")
+    if known == {"slide"}:
+        return "N/A"
+    return "N·m/A" if known == {"hinge"} else "N·m/A (N/A of a slide)"
 
 
 def unit_factor(quantity: str, unit: str) -> float:

@@ -43,7 +43,7 @@ class ReplayFinding:
         share: the part of the divergence it explains, None where it was not tried.
         fix: the edits that repair it; none: there is no single value to change.
         unit: of both values; empty: they have none, or joints of different kinds have others.
-        recorded_as: what the recorded value is, as `LARGEST_EFFORT`; empty: the property.
+        recorded_as: what `recorded` is, as `largest recorded effort`; empty: the property itself.
     """
 
     what: str

@@ -3,6 +3,8 @@
 from collections.abc import Container, Iterable, Iterator, Sequence
 from html import escape
 
+#: Names with more letters are broken where there is no room for them.
+LONG = 20
 STYLE = """
 :root { color-scheme: light dark; --ink: #1c2024; --dim: #687078; --rule: #d8dce0; --here: #c2410c;
   --rec: #2563eb; --goal: #7c8794; --good: #15803d; --fair: #a16207; --bad: #b91c1c;
@@ -74,9 +76,14 @@ def html_table(
         remark = remarks[i] if remarks else ""
         classes = " ".join(filter(None, [tones[i] if tones else "", "above" if remark else ""]))
         tone = f' class="{classes}"' if classes else ""
-        cells = (f"<td{s}>{escape(c)}</td>" for s, c in zip(sides, row, strict=True))
+        cells = (f"<td{s}>{_breaking(c)}</td>" for s, c in zip(sides, row, strict=True))
         yield f"<tr{tone}>" + "".join(cells) + "</tr>"
         if remark:
             rest = f'<td class="l" colspan="{len(row) - 1}">{escape(remark)}</td>'
             yield f'<tr class="below"><td></td>{rest}</tr>'
     yield "</table></div>"
+
+
+def _breaking(text: str) -> str:
+    """A text whose long names may go on in the next line."""
+    return escape(text) if len(text) <= LONG or " " in text else escape(text).replace("_", "_<wbr>")

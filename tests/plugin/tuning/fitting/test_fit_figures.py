@@ -75,3 +75,10 @@ def test_remarks_have_a_row_of_their_own_across_the_table() -> None:
     assert '<tr class="bad above"><td>b</td>' in table
     assert '<tr class="below"><td></td><td class="l" colspan="2">a &lt; b</td></tr>' in table
     assert table.count("below") == 1 and "<tr><td>a</td>" in table
+
+
+def test_long_names_in_tables_may_be_broken_and_others_not() -> None:
+    rows = [("left_shoulder_pitch_joint", "too_long_for a remark, but words"), ("left_knee", "1")]
+    table = "\n".join(html_table(("", "n"), rows))
+    assert "<td>left_<wbr>shoulder_<wbr>pitch_<wbr>joint</td>" in table
+    assert "<td>left_knee</td>" in table and "too_long_for a remark" in table

@@ -24,7 +24,6 @@ from mjrig.robot_logs.commanded import StepTimes, commanded
 from mjrig.robot_logs.containers.container import LogFile
 from mjrig.robot_logs.loading import load
 from mjrig.robot_logs.mapping.log_map import LogMap
-from mjrig.robot_logs.mapping.spikes import without_spikes
 from mjrig.robot_logs.moving import check_moves
 from mjrig.robot_logs.quantities import JointTable, Quantities
 from mjrig.robot_logs.resampling import (
@@ -90,12 +89,13 @@ class _Making:
             raise RecordingError(f"{self._log.path}: has no positions of the mapped joints")
         state = positions[0]
         for table in positions:
-            spiked = without_spikes(table.time, table.values, table.joints, float(state.time[0]))
-            self._notes += spiked
+            self._notes += table.spiked(float(state.time[0])).positions()
         check_moves(self._log.path, positions, {n: j.kind for n, j in self._map.joints.items()})
         commands = self._sent(self._quantities.commands(), state)
         velocities = self._quantities.velocities(positions)
         efforts = self._quantities.tables("effort")
+        for table in efforts:
+            self._notes += table.spiked(float(state.time[0])).efforts()
         effect = self._effect(state, velocities, efforts, commands)
         usual = round(state.timed.usual, 6)
         timestep = self._options.timestep or usual

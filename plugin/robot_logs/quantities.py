@@ -17,6 +17,7 @@ from mjrig.robot_logs.loading import POINTS, TopicData
 from mjrig.robot_logs.mapping.candidates import NO_POSITION
 from mjrig.robot_logs.mapping.log_map import LogMap, LogSource
 from mjrig.robot_logs.mapping.log_units import kind_by_unit
+from mjrig.robot_logs.mapping.spikes import Moved, Spiked
 from mjrig.robot_logs.resampling import MOST_LAG, at_steps, derived, lag_of
 from mjrig.robot_logs.trajectories import unrolled
 from mjrig.robot_logs.velocity_setpoints import Spans, rates_within
@@ -53,6 +54,10 @@ class JointTable:
         rows = slice(first, int(np.searchsorted(self.time, at[-1])) + 1)
         shown = None if self.shown is None else self.shown[rows]
         return replace(self, time=self.time[rows], values=self.values[rows], shown=shown)
+
+    def spiked(self, zero: float) -> Spiked:
+        """For the repair of its wrong samples; `zero` is the time that is said as 0 [s]."""
+        return Spiked(self.time, self.values, self.joints, zero)
 
 
 class Quantities:
@@ -174,9 +179,13 @@ class Quantities:
 
     def velocities(self, positions: Sequence[JointTable]) -> list[JointTable]:
         """Recorded velocities where they fit the positions, derived ones elsewhere."""
-        recorded = {
-            name: (t, k) for t in self.tables("velocity") for k, name in enumerate(t.joints)
+        tables = self.tables("velocity")
+        moved = {
+            n: Moved(t.time, t.values[:, k]) for t in positions for k, n in enumerate(t.joints)
         }
+        for table in tables:
+            self._notes += table.spiked(float(positions[0].time[0])).velocities(moved)
+        recorded = {name: (t, k) for t in tables for k, name in enumerate(t.joints)}
         found = []
         for table in positions:
             known = [n for n in table.joints if n in recorded]

@@ -19,6 +19,8 @@ MOST_LAG = 2
 LONGEST_LAG = 40
 #: Correlation of a velocity that is the positions' derivative, if later.
 FOLLOWS = 0.8
+#: Between two periods of a motion, correlations are lower by this at least.
+VALLEY = 0.1
 
 
 #: Stamps are as exact as this share of a step: seconds since 1970 have seven digits behind.
@@ -61,7 +63,7 @@ def lag_of(velocity: FloatArray, derivative: FloatArray) -> int:
     """How many samples a recorded velocity is later than the positions' derivative.
 
     0 unless it follows the derivative closely, and clearly more so than without a lag: noise alone
-    has its best correlation anywhere.
+    has its best correlation anywhere, and a gait another one at each of its periods.
     """
     fine = np.isfinite(velocity) & np.isfinite(derivative)
     velocity, derivative = velocity[fine], derivative[fine]
@@ -79,7 +81,9 @@ def lag_of(velocity: FloatArray, derivative: FloatArray) -> int:
     best = int(np.argmax(fits))
     usual = float(fits[: MOST_LAG + 1].max())
     is_late = fits[best] >= FOLLOWS and 1.0 - fits[best] < 0.5 * (1.0 - usual)
-    return best if is_late else 0
+    valley = float(fits[MOST_LAG:best].min(initial=usual))
+    is_next_period = usual >= FOLLOWS and valley < usual - VALLEY
+    return best if is_late and not is_next_period else 0
 
 
 def sampled_steps(

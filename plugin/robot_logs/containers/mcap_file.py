@@ -1,5 +1,6 @@
 """MCAP files, finished or cut off."""
 
+import struct
 from collections.abc import Collection, Iterator
 from importlib import import_module
 from pathlib import Path
@@ -8,8 +9,7 @@ from typing import Any
 from mjrig.errors import MissingExtraError, RecordingError
 from mjrig.robot_logs.containers.container import LogFile, LogSamples, Wanted
 from mjrig.robot_logs.containers.decoding import Channel, Raw, decoded
-
-MAGIC = b"\x89MCAP0\r\n"
+from mjrig.robot_logs.containers.mcap_cut import Cut, UpToCut, cut_of
 
 
 def package(name: str, what: str) -> Any:
@@ -31,7 +31,7 @@ class McapFile(LogFile):
         super().__init__(path, "MCAP")
         self._reader = package("mcap.reader", "an MCAP file")
         self._errors = package("mcap.exceptions", "an MCAP file").McapError
-        self._is_whole = True
+        self._cut: Cut | None = None
         self._channels = self._known()
         self.topics = tuple(channel.topic() for channel in self._channels.values())
 
@@ -45,11 +45,11 @@ class McapFile(LogFile):
         with self.path.open("rb") as stream:
             try:
                 summary = self._reader.make_reader(stream).get_summary()
-            except (self._errors, EOFError, ValueError, OSError):
+            except (self._errors, EOFError, ValueError, OSError, struct.error):
                 summary = None
         if summary is None or summary.statistics is None:
-            self._is_whole = False
-            return self._scanned()
+            self._cut = cut_of(self.path)
+            return self._scanned(self._cut)
         counts = summary.statistics.channel_message_counts
         found: dict[str, Channel] = {}
         for number, channel in summary.channels.items():
@@ -57,25 +57,23 @@ class McapFile(LogFile):
             self._add(found, channel, schema, counts.get(number, 0))
         return found
 
-    def _scanned(self) -> dict[str, Channel]:
+    def _scanned(self, cut: Cut) -> dict[str, Channel]:
         found: dict[str, Channel] = {}
-        last = 0
-        for schema, channel, message in self._scan():
-            last = max(last, message.log_time)
+        for schema, channel, _ in self._scan(cut):
             self._add(found, channel, schema, 1)
         if not found:
-            raise RecordingError(
-                f"{self.path}: is cut off or damaged: no message can be read of it"
+            raise RecordingError(f"{self.path}: {cut.said()}")
+        if not cut.finished:
+            self.notes.append(
+                "the file was cut off, as by a recorder that was killed: it is read up to the cut"
             )
-        self.notes.append(
-            "the file was cut off, as by a recorder that was killed: it is read up to the cut"
-        )
         return found
 
-    def _scan(self) -> Iterator[Any]:
+    def _scan(self, cut: Cut) -> Iterator[Any]:
         """All messages in the order of the file, up to the first that cannot be read."""
         with self.path.open("rb") as stream:
-            messages = self._reader.NonSeekingReader(stream).iter_messages(log_time_order=False)
+            left = UpToCut(stream, cut)
+            messages = self._reader.NonSeekingReader(left).iter_messages(log_time_order=False)
             while True:
                 try:
                     yield next(messages)
@@ -98,8 +96,8 @@ class McapFile(LogFile):
         known.count += count
 
     def _raw(self, topics: set[str]) -> Iterator[Raw]:
-        if not self._is_whole:
-            for _, channel, message in self._scan():
+        if self._cut is not None:
+            for _, channel, message in self._scan(self._cut):
                 if channel.topic in topics:
                     yield channel.topic, message.log_time, message.publish_time, message.data
             return

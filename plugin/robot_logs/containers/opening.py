@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
 from mjrig.errors import RecordingError
-from mjrig.robot_logs.containers import bag1, bag1_records, mcap_file, rosbag2
+from mjrig.robot_logs.containers import bag1, bag1_records, mcap_cut, mcap_file, rosbag2
 from mjrig.robot_logs.containers.container import LogFile, LogSamples, Topic, Wanted
 from mjrig.robot_logs.containers.csv_layout import encoding_of, layout_of, opened
 from mjrig.robot_logs.containers.csv_table import SUFFIXES, CsvTable
@@ -13,7 +13,7 @@ from mjrig.robot_logs.containers.parquet_table import PARQUET, ParquetTable
 
 _ZIP = b"PK\x03\x04"
 BINARY: dict[bytes, Callable[[Path], LogFile]] = {
-    mcap_file.MAGIC: mcap_file.McapFile,
+    mcap_cut.MAGIC: mcap_file.McapFile,
     rosbag2.SQLITE: rosbag2.SqliteBag,
     bag1_records.MAGIC: bag1.Bag1,
 }

@@ -5,6 +5,7 @@ setpoints are there once more as sensor_msgs/JointState. What is no number is a 
 """
 
 import json
+import struct
 from collections.abc import Iterator, Mapping
 from heapq import merge
 from pathlib import Path
@@ -17,7 +18,8 @@ from mjrig.files.replacing import replacing
 from mjrig.large_arrays import let_go
 from mjrig.recording.recording import ActorRecording, Recording
 from mjrig.recording.tables import arrays_of, meta_of, recording_of
-from mjrig.robot_logs.containers.mcap_file import MAGIC, package
+from mjrig.robot_logs.containers.mcap_cut import MAGIC
+from mjrig.robot_logs.containers.mcap_file import package
 from mjrig.robot_logs.exchange.cdr_writing import (
     ARRAYS,
     JointStateWriter,
@@ -224,8 +226,8 @@ def read_mcap(path: Path, hints: Mapping[str, object]) -> Recording | None:
             facts = json.loads(meta["json"])
             about = facts.pop("arrays")
             arrays = _arrays(path, reader, about)
-        except (errors, EOFError, ValueError, KeyError) as error:
-            if isinstance(error, errors | EOFError):
+        except (errors, EOFError, struct.error, ValueError, KeyError) as error:
+            if isinstance(error, errors | EOFError | struct.error):
                 return None  # cut off: what is left is read as a log
             raise RecordingError(f"{path}: is damaged: {error}") from error
     return recording_of(path, "mcap", facts, arrays)

@@ -17,7 +17,13 @@ from mjrig.robot_logs.mapping.log_map import (
     MappedJoint,
     TimeSource,
 )
-from mjrig.robot_logs.mapping.log_units import CURRENTS, PERCENT, QUANTITIES
+from mjrig.robot_logs.mapping.log_units import (
+    CURRENTS,
+    PERCENT,
+    QUANTITIES,
+    constant_unit,
+    known_kind,
+)
 from mjrig.robot_logs.mapping.motor_order import robot_by_motors, sdk_name
 from mjrig.robot_logs.mapping.survey import STAMPS, Survey
 
@@ -99,7 +105,7 @@ class _Guess:
             rate=rate,
             unused=self._unused(sources, base, time),
             reasons=self._reasons,
-            lacking=tuple(self._lacking(sources, names, time, rate)),
+            lacking=tuple(self._lacking(sources, names, joints, time, rate)),
         )
 
     # Fields -------------------------------------------------------------------------------------
@@ -141,21 +147,23 @@ class _Guess:
         self,
         sources: Mapping[str, Sequence[Candidate]],
         names: Mapping[str, str],
+        joints: Mapping[str, MappedJoint],
         time: Mapping[str, TimeSource | None],
         rate: float | None,
     ) -> Iterator[str]:
         """What must be filled in before the log can be read."""
+        units = {names[n]: c.unit for c in sources.get("position", ()) for n in c.labels}
         if not names:
             yield "joints: their names in the scene, and their names or indices in the log"
         if "position" not in sources:
             yield "position: the fields that hold the joints' positions, and their unit"
         for quantity, own in sources.items():
             for entry in own:
-                whose = listed(names[label] for label in entry.labels)
                 if entry.unit in CURRENTS:
+                    whose = self._constants([names[label] for label in entry.labels], joints, units)
                     yield (
-                        f"torque_constant [N·m/A] of {whose}: {entry.pattern} is a current in "
-                        f"{entry.unit}; or delete that line of {quantity}"
+                        f"torque_constant {whose}: {entry.pattern} is a current in {entry.unit}; "
+                        f"or delete that line of {quantity}"
                     )
                 elif entry.unit == PERCENT:
                     yield (
@@ -165,6 +173,17 @@ class _Guess:
         untimed = [topic for topic, source in time.items() if source is None]
         if untimed and rate is None:
             yield f"rate: rows per second of {listed(untimed)}, or its column of times in time"
+
+    @staticmethod
+    def _constants(
+        names: Sequence[str], joints: Mapping[str, MappedJoint], units: Mapping[str, str]
+    ) -> str:
+        """The unit of the torque constants of some joints, and which have it: `[N·m/A] of yaw`."""
+        found: dict[str, list[str]] = {}
+        for name in names:
+            kind = known_kind(joints[name].kind, units.get(name, ""))
+            found.setdefault(constant_unit([kind]), []).append(name)
+        return ", ".join(f"[{unit}] of {listed(own)}" for unit, own in found.items())
 
     # Joints -------------------------------------------------------------------------------------
 

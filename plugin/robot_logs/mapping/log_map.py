@@ -15,6 +15,8 @@ from mjrig.robot_logs.mapping.log_units import (
     PERCENT,
     QUANTITIES,
     TIMES,
+    constant_unit,
+    known_kind,
     unit_factor,
 )
 from mjrig.yaml_text.yaml_document import Document
@@ -141,9 +143,10 @@ class LogMap:
             )
         if unit in CURRENTS:
             if joint.torque_constant is None:
+                kinds = (known_kind(j.kind, j.unit) for j in self.joints.values())
                 raise RecordingError(
-                    f"{where} is a current in {unit}, not an effort; give torque_constant [N·m/A] "
-                    f"of each joint in log.yaml, or leave out {quantity}"
+                    f"{where} is a current in {unit}, not an effort; give torque_constant "
+                    f"[{constant_unit(kinds)}] of each joint in log.yaml, or leave out {quantity}"
                 )
             factor *= joint.torque_constant
         return factor if quantity in ("kp", "kd") else factor * joint.sign
@@ -320,9 +323,10 @@ class _Parser:
             own = [s for s in own if s.path(name, joint) is not None]
             if joint.torque_constant is None or not own or {s.unit for s in own} & {*CURRENTS}:
                 continue
+            usual = "N" if joint.kind == "slide" else "N·m or N"
             raise self._fail(
                 f"joints.{name}",
-                f"torque_constant is of currents, and its effort is in {own[0].unit or 'N·m'}; to "
+                f"torque_constant is of currents, and its effort is in {own[0].unit or usual}; to "
                 f"scale it, give it a line of its own with a number as unit: effort: [{{from: "
                 f"{own[0].topic}, field: {own[0].path(name, joint)!r}, joint: {name}, unit: "
                 f"{joint.torque_constant:g}}}, …]",

@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Iterable
 
 from mjrig.errors import RecordingError
 from mjrig.names import listed
@@ -48,6 +49,22 @@ def kind_by_unit(unit: str) -> str:
     numbers stay as they are.
     """
     return "hinge" if _TICKS.fullmatch(unit) else _KINDS.get(unit, "")
+
+
+def known_kind(said: str, unit: str = "") -> str:
+    """`hinge` or `slide`, by what is said of a joint and the unit of its positions; empty: unknown.
+
+    What nothing is said of is called a hinge, and may be a slide.
+    """
+    return said if said == "slide" else kind_by_unit(unit)
+
+
+def constant_unit(kinds: Iterable[str]) -> str:
+    """The unit of torque constants of joints of some kinds; an empty kind may be either."""
+    known = {*kinds}
+    if known == {"slide"}:
+        return "N/A"
+    return "N·m/A" if known == {"hinge"} else "N·m/A (N/A of a slide)"
 
 
 def unit_factor(quantity: str, unit: str) -> float:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from mjrig.robot_logs.mapping.log_map import BASE, FORMAT, KEY, KINDS, ORDERS
-from mjrig.robot_logs.mapping.log_units import QUANTITIES, TIMES
+from mjrig.robot_logs.mapping.log_units import QUANTITIES, TIMES, constant_unit
 
 Schema = dict[str, Any]
 
@@ -29,7 +29,10 @@ def map_schema() -> Schema:
             "id": name,
             "sign": {"enum": [1, -1]},
             "offset": {"type": "number", "description": "Added after the sign [rad or m]."},
-            "torque_constant": {"type": "number", "description": "N·m/A, for currents."},
+            "torque_constant": {
+                "type": "number",
+                "description": f"{constant_unit(KINDS)}, for currents.",
+            },
             "kind": {"enum": list(KINDS)},
             "unit": {"type": "string"},
         },

@@ -8,6 +8,8 @@ from typing import Any, Self
 CONFIDENT = 0.8
 #: Joints whose values are said one by one.
 EACH = 4
+#: What is known of a limit that the recording does not state.
+LARGEST_EFFORT = "largest recorded effort"
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,7 @@ class ReplayFinding:
         share: the part of the divergence it explains, None where it was not tried.
         fix: the edits that repair it; none: there is no single value to change.
         unit: of both values; empty: they have none, or joints of different kinds have others.
+        recorded_as: what `recorded` is, as `largest recorded effort`; empty: the property itself.
     """
 
     what: str
@@ -51,6 +54,7 @@ class ReplayFinding:
     share: float | None = None
     fix: tuple[RepairEdit, ...] = ()
     unit: str = ""
+    recorded_as: str = ""
 
     @property
     def confident(self) -> bool:
@@ -63,6 +67,7 @@ class ReplayFinding:
             "what": self.what,
             "where": self.where,
             "recorded": self.recorded,
+            "recorded_as": self.recorded_as,
             "here": self.here,
             "effect": self.effect,
             "unit": self.unit,
@@ -79,6 +84,7 @@ class ReplayFinding:
             **known,
             fix=tuple(RepairEdit(**edit) for edit in data.get("fix", ())),
             unit=str(data.get("unit", "")),
+            recorded_as=str(data.get("recorded_as", "")),
         )
 
 
@@ -91,10 +97,13 @@ def sentence(finding: ReplayFinding, origin: str = "recording") -> str:
     if finding.recorded == "as recorded":
         return f"{finding.what}{where}: {finding.effect}"
     unit = f" {finding.unit}" if finding.unit else ""
-    return (
-        f"{finding.what}{where} is {short(finding.here)}{unit} here, {short(finding.recorded)}"
-        f"{unit} in the {origin}: {finding.effect}"
+    there = f"{short(finding.recorded)}{unit}"
+    there = (
+        f"the {finding.recorded_as} is {there}"
+        if finding.recorded_as
+        else (f"{there} in the {origin}")
     )
+    return f"{finding.what}{where} is {short(finding.here)}{unit} here, {there}: {finding.effect}"
 
 
 def short(value: object) -> str:

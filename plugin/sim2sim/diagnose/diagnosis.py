@@ -12,7 +12,7 @@ from mjrig.sim.plant_of import plant_of
 from mjrig.sim.world import World
 from mjrig.sim2sim.compare.comparison import Comparison, compare
 from mjrig.sim2sim.compare.differences import PlantDifference, differences
-from mjrig.sim2sim.compare.finding import RepairEdit, ReplayFinding
+from mjrig.sim2sim.compare.finding import LARGEST_EFFORT, RepairEdit, ReplayFinding
 from mjrig.sim2sim.compare.matching import Match, match
 from mjrig.sim2sim.compare.relabel import (
     shifted,
@@ -70,6 +70,10 @@ class Diagnosis:
         *,
         resample: bool = False,
     ) -> None:
+        self._limits = {
+            a.name: frozenset(a.plant.joints.get("torque_limit", {}))
+            for a in recording.actors.values()
+        }
         recording = with_laws(recording)
         self._recording, self._world, self._robot = recording, world, robot
         self._comparison, self._resample, self._tolerance = comparison, resample, tolerance
@@ -160,9 +164,16 @@ class Diagnosis:
         names = {a.name: b.name for a, b in pair.joints}
         stated = pair.recorded.plant.joints.get("torque_limit", {})
         mine = {j: limits[n] for j, n in names.items() if n in limits and j not in stated}
-        for joint, effort in exceeded(pair.recorded, mine).items():
-            name = names[joint]
-            yield pair, PlantDifference("torque_limit", {name: effort}, limits, (name,))
+        above = {names[j]: effort for j, effort in exceeded(pair.recorded, mine).items()}
+        for name in above:
+            yield pair, PlantDifference("torque_limit", above, limits, (name,))
+
+    def _known_as(self, pair: Match, difference: PlantDifference) -> str:
+        """What the recorded value is, where the recording does not state the property itself."""
+        if difference.what != "torque_limit":
+            return ""
+        stated = {b.name for a, b in pair.joints if a.name in self._limits[pair.recorded.name]}
+        return "" if stated.issuperset(difference.joints) else LARGEST_EFFORT
 
     def _plants(self) -> Iterator[ReplayFinding]:
         seen: set[str] = set()
@@ -183,14 +194,16 @@ class Diagnosis:
             effect,
             share,
             plant_fix(self._world, pair.robot, difference),
+            recorded_as=self._known_as(pair, difference),
         )
 
     def _groups(self) -> Iterator[ReplayFinding]:
         """The same property of several joints, which may have an effect only together."""
-        groups: dict[tuple[str, str], list[tuple[Match, PlantDifference]]] = {}
+        groups: dict[tuple[str, ...], list[tuple[Match, PlantDifference]]] = {}
         for pair, difference in self._differences():
             if len(difference.joints) == 1:
-                groups.setdefault((pair.robot.name, difference.what), []).append((pair, difference))
+                key = pair.robot.name, difference.what, self._known_as(pair, difference)
+                groups.setdefault(key, []).append((pair, difference))
         for members in groups.values():
             if len(members) > 1:
                 pair, one = members[0]

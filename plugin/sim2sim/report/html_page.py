@@ -3,6 +3,8 @@
 from collections.abc import Container, Iterable, Iterator, Sequence
 from html import escape
 
+#: Names with more letters are broken where there is no room for them.
+LONG = 20
 STYLE = """
 :root { color-scheme: light dark; --ink: #1c2024; --dim: #687078; --rule: #d8dce0; --here: #c2410c;
   --rec: #2563eb; --goal: #7c8794; --good: #15803d; --fair: #a16207; --bad: #b91c1c;
@@ -29,7 +31,9 @@ svg .g { stroke: var(--rule); stroke-width: .5; }
 polyline { fill: none; stroke-width: 1.4; } .rec { stroke: var(--rec); }
 svg .shade { fill: var(--fair); fill-opacity: .13; } svg .dot { fill: var(--rec); }
 .wide { stroke: var(--goal); stroke-width: 4.5; stroke-opacity: .5; }
-td.l, th.l { text-align: left; }
+td.l, th.l { text-align: left; } .above td { border-bottom: 0; padding-bottom: 0; }
+.below td { color: var(--dim); padding-top: 0; text-align: left; }
+@media (max-width: 50rem) { table { font-size: .85rem; } th, td { padding: .2rem .35rem; } }
 .here { stroke: var(--here); } .goal { stroke: var(--goal); stroke-dasharray: 4 3; }
 li pre { background: color-mix(in srgb, var(--ink) 6%, transparent); padding: .3rem .5rem;
   overflow-x: auto; margin: .2rem 0; font-size: .85rem; } .key.goal { color: var(--goal); }
@@ -54,11 +58,12 @@ def html_table(
     rows: Sequence[Sequence[str]],
     tones: Sequence[str] = (),
     words: Container[int] = (),
+    remarks: Sequence[str] = (),
 ) -> Iterator[str]:
     """A table; `tones` are classes of its rows: `good`, `bad`, `dim` or nothing.
 
     Without a head its rows are facts: a name and what it is. Columns of `words` begin on the left,
-    as the first one does.
+    as the first one does. `remarks` are one for each row, below it, where sentences have room.
     """
     sides = [' class="l"' if k in words else "" for k in range(len(head or next(iter(rows), ())))]
 
@@ -68,7 +73,17 @@ def html_table(
         cells = (f"<th{s}>{escape(h)}</th>" for s, h in zip(sides, head, strict=True))
         yield "<tr>" + "".join(cells) + "</tr>"
     for i, row in enumerate(rows):
-        tone = f' class="{tones[i]}"' if tones and tones[i] else ""
-        cells = (f"<td{s}>{escape(c)}</td>" for s, c in zip(sides, row, strict=True))
+        remark = remarks[i] if remarks else ""
+        classes = " ".join(filter(None, [tones[i] if tones else "", "above" if remark else ""]))
+        tone = f' class="{classes}"' if classes else ""
+        cells = (f"<td{s}>{_breaking(c)}</td>" for s, c in zip(sides, row, strict=True))
         yield f"<tr{tone}>" + "".join(cells) + "</tr>"
+        if remark:
+            rest = f'<td class="l" colspan="{len(row) - 1}">{escape(remark)}</td>'
+            yield f'<tr class="below"><td></td>{rest}</tr>'
     yield "</table></div>"
+
+
+def _breaking(text: str) -> str:
+    """A text whose long names may go on in the next line."""
+    return escape(text) if len(text) <= LONG or " " in text else escape(text).replace("_", "_<wbr>")

@@ -11,6 +11,8 @@ from mjrig.arrays import FloatArray
 
 WIDTH, HEIGHT = 460, 190
 LEFT, RIGHT, TOP, BOTTOM = 62, 12, 26, 30
+#: Width of a letter of labels and of titles, about, and what is kept free at the edges [pixels].
+LETTER, TITLE_LETTER, EDGE = 6.2, 6.7, 4.0
 #: More points than this cannot be distinguished.
 POINTS = 600
 Line = tuple[str, str, npt.ArrayLike, npt.ArrayLike]
@@ -73,8 +75,21 @@ def _part(
 
 def _frame(title: str, parts: Sequence[str]) -> str:
     head = f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title)}">'
-    heading = f'<text x="{LEFT}" y="16" class="t">{escape(title)}</text>'
-    return "".join([head, heading, *parts, "</svg>"])
+    return "".join([head, heading(title, LEFT), *parts, "</svg>"])
+
+
+def heading(title: str, left: float) -> str:
+    """The title above a figure, further left or narrower where it would not fit."""
+    start = max(EDGE, min(left, WIDTH - EDGE - TITLE_LETTER * len(title)))
+    narrow = squeezed(title, WIDTH - EDGE - start, TITLE_LETTER)
+    return f'<text x="{start:.0f}" y="16" class="t"{narrow}>{escape(title)}</text>'
+
+
+def squeezed(text: str, room: float, letter: float = LETTER) -> str:
+    """What makes a text as narrow as its room; nothing: it fits as it is."""
+    if letter * len(text) <= room:
+        return ""
+    return f' textLength="{room:.0f}" lengthAdjust="spacingAndGlyphs"'
 
 
 def _thinned(times: FloatArray, values: FloatArray) -> tuple[FloatArray, FloatArray]:

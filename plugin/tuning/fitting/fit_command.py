@@ -248,7 +248,7 @@ class FitProgress:
 
 
 def _keep(options: argparse.Namespace, scene: Any, found: Any) -> str:
-    from mjrig.tuning.fitting.fit_report import put_fit, save
+    from mjrig.tuning.fitting.fit_report import put_fit, rounded_delays, save
 
     if options.preset is not None:
         save(found, scene, options.preset)
@@ -257,4 +257,5 @@ def _keep(options: argparse.Namespace, scene: Any, found: Any) -> str:
         return "nothing was written; --write puts it into the scene, --preset gains into a file"
     put_fit(found, scene)
     scene.save()
-    return f"wrote {options.scene}; {options.scene}~ is the backup"
+    wrote = f"wrote {options.scene}; {options.scene}~ is the backup"
+    return "\n".join([*rounded_delays(found, scene), wrote])

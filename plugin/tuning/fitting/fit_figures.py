@@ -7,7 +7,7 @@ from html import escape
 import numpy as np
 
 from mjrig.arrays import FloatArray
-from mjrig.sim2sim.report.svg import plot, ticks
+from mjrig.sim2sim.report.svg import LETTER, WIDTH, heading, plot, squeezed, ticks
 from mjrig.tuning.estimates.estimate import Correlations, Curves, Estimate
 
 #: What is left after a fit is drawn this many times larger at most, in powers of ten.
@@ -18,8 +18,10 @@ MOST_CELLS = 90
 NUMBERED = 14
 #: Least room beside values, as a share of them.
 LEAST_ROOM = 0.01
-#: Width of a figure, width of a letter, and height of a row of intervals [pixels].
-WIDTH, LETTER, ROW = 460, 6.2, 16
+#: Height of a row of intervals [pixels].
+ROW = 16
+#: Correlations above this are dark enough for light numbers.
+DARK = 0.75
 
 
 # Motion -----------------------------------------------------------------------------------------
@@ -91,12 +93,14 @@ def _interval_figure(title: str, own: Sequence[Estimate]) -> str:
 
     parts = [
         f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(title)}">'
-        f'<text x="{left:.0f}" y="16" class="t">{escape(title)}</text>'
+        f"{heading(title, left)}"
     ]
     for tick in ticks(low, high):
         x = across(tick)
         parts.append(f'<path class="g" d="M{x:.1f},22 V{height - 20}"/>')
-        parts.append(f'<text x="{x:.1f}" y="{height - 6}" class="m">{tick:.6g}</text>')
+        text = f"{tick:.6g}"
+        middle = min(x, WIDTH - 0.5 * LETTER * len(text))
+        parts.append(f'<text x="{middle:.1f}" y="{height - 6}" class="m">{text}</text>')
     for i, e in enumerate(own):
         parts += _interval_row(e, 26 + ROW * i + ROW / 2, left, across)
     return "".join([*parts, "</svg>"])
@@ -105,7 +109,8 @@ def _interval_figure(title: str, own: Sequence[Estimate]) -> str:
 def _interval_row(e: Estimate, y: float, left: float, across: object) -> Iterator[str]:
     assert callable(across)
     name, old = escape(e.joint), across(e.old)
-    yield f'<text x="{left - 8:.0f}" y="{y + 3.5:.1f}" class="y">{name}</text>'
+    narrow = squeezed(e.joint, left - 12)
+    yield f'<text x="{left - 8:.0f}" y="{y + 3.5:.1f}" class="y"{narrow}>{name}</text>'
     yield f'<path class="a" d="M{old:.1f},{y - 6:.1f} V{y + 6:.1f}"/>'
     if not e.identifiable:
         yield f'<text x="{old + 6:.1f}" y="{y + 3.5:.1f}">not found</text>'
@@ -162,6 +167,7 @@ def _cell(
         f'fill-opacity="{abs(value):.2f}"><title>{escape(names)}: {value:+.3f}</title></rect>'
     )
     if is_numbered and abs(value) >= 0.005:
-        shade = ' style="fill: var(--paper)"' if abs(value) > 0.6 else ""
+        shade = "paper" if abs(value) > DARK else "ink"
         text = f"{value:.2f}".replace("0.", ".").replace("1.00", "1")
-        yield f'<text x="{x + size / 2}" y="{y + size / 2 + 4}" class="m"{shade}>{text}</text>'
+        place = f'x="{x + size / 2}" y="{y + size / 2 + 4}"'
+        yield f'<text {place} class="m" style="fill: var(--{shade})">{text}</text>'

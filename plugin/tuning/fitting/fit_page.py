@@ -108,8 +108,9 @@ def _parameters(found: Fit, known: Sequence[Estimate]) -> Iterator[str]:
     if known:
         rejected = "Values of the rejected model: they make up for what is wrong elsewhere"
         yield f"<h2>{rejected if found.rejection else 'Parameters'}</h2>"
-        head = ("", "parameter", "was", "is", "95 % from", "to", "unit", "by", "")
-        yield from html_table(head, [_row(e) for e in known], words=(1, 6, 7, 8))
+        head = ("", "parameter", "was", "is", "95 % from", "to", "unit", "by")
+        reasons = [e.reason for e in known]
+        yield from html_table(head, [_row(e) for e in known], words=(1, 6, 7), remarks=reasons)
     rows = [
         (e.joint, e.parameter, f"{e.old:.5g}", e.unit, e.reason)
         for e in found.estimates
@@ -130,7 +131,7 @@ def _parameters(found: Fit, known: Sequence[Estimate]) -> Iterator[str]:
 
 def _row(e: Estimate) -> tuple[str, ...]:
     shown = map(number, (e.old, e.value, e.low, e.high))
-    return (e.joint, e.parameter, *shown, e.unit, e.evidence, e.reason)
+    return (e.joint, e.parameter, *shown, e.unit, e.evidence)
 
 
 def _motion(found: Fit) -> Iterator[str]:

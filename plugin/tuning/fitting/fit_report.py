@@ -10,7 +10,7 @@ from mjrig.control.plant import at_joint
 from mjrig.errors import FitError, MissingExtraError
 from mjrig.gains.gain_presets import save_preset
 from mjrig.gains.gain_rows import Change, gain_rows, rounded, set_gains
-from mjrig.names import Slots, literal
+from mjrig.names import Slots, how_many, listed, literal
 from mjrig.scene.scene_path import existing
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
@@ -20,6 +20,9 @@ from mjrig.tuning.estimates.estimate import Estimate
 from mjrig.tuning.fitting.fit import Fit
 from mjrig.tuning.simulated.plant import DELAY, DYNAMICS, ENCODER, GAINS, TORQUE_GAIN
 from mjrig.tuning.simulated.stated_bodies import body_names, stated_bodies
+
+#: A delay that is so close to a whole number of steps is one.
+SAME_DELAY = 0.005
 
 
 def fit_report(found: Fit) -> str:
@@ -177,6 +180,27 @@ def put_fit(found: Fit, scene: Scene) -> None:
                 _put_by_name(scene, f"{found.actor}.dynamics", name, values)
         for name, bodies in stated_bodies(scene, found.actor, _bodies(found)).items():
             _put_by_name(scene, f"{found.actor}.bodies", name, bodies)
+
+
+def rounded_delays(found: Fit, scene: Scene) -> list[str]:
+    """How delays that are no whole steps are written into a scene, for the terminal."""
+    world = World(scene)
+    roles = {e.actuator: role for e, role in _roles(found, scene)}
+    groups: dict[tuple[int, int], list[Estimate]] = {}
+    for e in _known(found, (DELAY,)):
+        if abs(e.value - round(e.value)) > SAME_DELAY:
+            every = _live(world, f"{found.actor}.{roles[e.actuator]}").decimation
+            groups.setdefault((round(e.value), every), []).append(e)
+    lines = []
+    for (steps, every), own in groups.items():
+        tick = 1e3 * world.timestep * every
+        ends = dict.fromkeys(f"{f(e.value for e in own) * tick:.2f}" for f in (min, max))
+        are, noun = ("are" if len(ends) > 1 else "is"), ("tick" if every > 1 else "step")
+        lines.append(
+            f"delays are whole {noun}s: {' to '.join(ends)} ms of {listed(e.joint for e in own)} "
+            f"{are} written as {how_many(steps, noun)} of {tick:g} ms"
+        )
+    return lines
 
 
 def _known(found: Fit, names: tuple[str, ...] = GAINS) -> list[Estimate]:

@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+import yaml
 from rosbags.highlevel import AnyReader
+from rosbags.typesys import get_types_from_msg
 
 import mjrig
 from mjrig.cli.main import main
@@ -20,6 +22,7 @@ from mjrig.recording.recording import (
 )
 from mjrig.recording.tables import arrays_of, joint_columns, meta_of
 from mjrig.robot_logs.exchange.h5_recording import write_h5
+from mjrig.robot_logs.messages.known import definition_text
 from tests.plugin.robot_logs import simulated as sim
 
 DOCS = Path(__file__).parents[3] / "docs" / "robot-logs.md"
@@ -173,3 +176,46 @@ def test_the_commands_of_the_page_run(
     controller = mjrig.World(mjrig.Scene.load("arm.yaml"))["arm"].controllers[0]
     np.testing.assert_allclose(controller.gains()["kp"], sim.KP, rtol=0.02)
     np.testing.assert_allclose(controller.gains()["kv"], sim.KV, rtol=0.02)
+
+
+@pytest.mark.skipif(not DOCS.exists(), reason="there is no checkout beside the tests")
+def test_the_mapping_of_the_page_reads_a_log_as_it_says(tmp_path: Path) -> None:
+    """Signs, offsets, currents, a gauge of one joint, and the robot's own clock."""
+    store = sim.ros2()
+    for kind in ("LowState", "LowCmd"):
+        name = f"unitree_go/msg/{kind}"
+        store.register(get_types_from_msg(definition_text(f"unitree_go/{kind}"), name))
+    store.register(get_types_from_msg("float64 force", "own_msgs/msg/Gauge"))
+    q = 0.4 * np.sin(0.02 * np.arange(400)[:, None] + np.arange(3))
+    messages = []
+    for k, row in enumerate(q):
+        state, command = (sim.filled(store, f"unitree_go/msg/Low{s}") for s in ("State", "Cmd"))
+        state.tick = 5000 + 2 * k
+        for i, value in enumerate(row):
+            state.motor_state[i].q, state.motor_state[i].tau_est = value, 3.0 * value
+            command.motor_cmd[i].q, command.motor_cmd[i].kp = value, 40.0
+        gauge = store.types["own_msgs/msg/Gauge"](7.0 * row[2])
+        for topic, kind, sent in (
+            ("/lowstate", "unitree_go/msg/LowState", state),
+            ("/lowcmd", "unitree_go/msg/LowCmd", command),
+            ("/gauge", "own_msgs/msg/Gauge", gauge),
+        ):
+            messages.append(sim.Sent(topic, kind, sim.EPOCH + k * 2_000_000, sent))
+    sim.write_rosbag2(tmp_path / "bag", messages, store, "SQLITE3")
+    block = DOCS.read_text().split("```yaml\n")[1].split("```")[0]
+    (tmp_path / "bag.log.yaml").write_text(block)
+    joints = yaml.safe_load(block)["joints"]
+    (actor,) = mjrig.read_recording(tmp_path / "bag").actors.values()
+    hip, calf = joints["FR_hip_joint"], joints["FR_calf_joint"]
+    assert actor.name == "go2" and [j.name for j in actor.joints] == [*joints]
+    rows = slice(0, len(actor.qpos))
+    truth = np.stack(
+        [hip["sign"] * q[rows, hip["id"]] + hip["offset"], q[rows, calf["id"]]], axis=1
+    )
+    np.testing.assert_allclose(actor.qpos, truth, atol=1e-4)
+    assert actor.efforts is not None
+    current = 3.0 * hip["sign"] * hip["torque_constant"] * q[: len(actor.efforts.effort), 0]
+    np.testing.assert_allclose(actor.efforts.effort[:, 0], current, atol=1e-3)
+    force = 7.0 * q[: len(actor.efforts.effort), 2]
+    np.testing.assert_allclose(actor.efforts.effort[:, 1], force, atol=1e-3)
+    assert actor.plant.joints["kp"] == {"FR_hip_joint": 40.0, "FR_calf_joint": 40.0}

@@ -60,3 +60,19 @@ def test_late_velocities_are_late_by_what_is_said(tmp_path: Path, seed: int) -> 
         assert len(said) == 1 and abs(said[0][1] - late) <= 1
     for _, samples in said:
         assert abs(samples - late) <= 1
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_a_gait_is_not_late_by_its_period(tmp_path: Path, seed: int) -> None:
+    """It begins with a jerk that is shorter than the rows are apart."""
+    rng = np.random.default_rng(seed)
+    period, count = int(rng.integers(12, 25)), int(rng.integers(100, 200))
+    fine = np.arange(-5.0, count, 0.02)
+    order, phases, sizes = np.arange(1, 13), rng.uniform(0.0, 6.0, 12), rng.uniform(0.3, 1.0, 12)
+    waves = np.cos(np.outer(fine, 2.0 * np.pi * order / period) + phases) @ (sizes / order**2)
+    jerk = np.exp(-np.maximum(fine, 0.0) / 2.0) * np.cos(3.0 * fine) * (fine >= 0.0)
+    speed = waves + 2.0 * rng.choice([-1.0, 1.0]) * jerk
+    position = np.cumsum(speed) * 0.02 * 0.02
+    rows = np.searchsorted(fine, np.arange(count) - 1e-9)
+    columns = {"t": np.arange(count) * 0.02, "q_a": position[rows], "dq_a": speed[rows]}
+    assert _notes(_write(tmp_path / "a.csv", columns)) == []

@@ -171,7 +171,7 @@ def _no_joints(bag: Path, run: sim.Run) -> Path:
     [
         (_cut, "is cut off or damaged"),
         (_cut_sqlite, "is cut off or damaged"),
-        (_cut_at_once, "no message can be read of it"),
+        (_cut_at_once, "is cut off before its first message: nothing of it can be read"),
         (_amperes, "is a current in A, not an effort; give torque_constant"),
         (_backwards, "its header stamps run backwards, by 1000 s at message"),
         (_still, "no joint moves"),

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import mjrig
+from mjrig.cli.main import main
 from mjrig.errors import FitError, RecordingError
 from mjrig.recording.summary import summary
 from mjrig.tuning import fit
@@ -128,6 +129,29 @@ def test_a_torque_constant_acts_on_currents_and_is_refused_for_efforts(
     other = {"N·m": 1.0, "mN·m": 1e-3, "N": 1.0, "0.5": 0.5}[unit]
     np.testing.assert_allclose(_effort(log, "rail"), 2.4 * TRUTH["rail"][:-1], atol=1e-8)
     np.testing.assert_allclose(_effort(log, "tilt"), 3.0 * other * TRUTH["tilt"][:-1], atol=1e-8)
+
+
+@pytest.mark.parametrize("kinds", [("slide", "hinge"), ("slide", "slide"), ("hinge", "hinge")])
+@pytest.mark.parametrize("unit", ["A", "mA"])
+def test_a_missing_torque_constant_is_asked_for_in_the_unit_of_the_joint(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], kinds: tuple[str, str], unit: str
+) -> None:
+    """By --map from the units of the columns, by a mapping that lacks it from what it says."""
+    columns = {"t": TIME}
+    for (name, q), kind in zip(TRUTH.items(), kinds, strict=True):
+        said, scale = ("mm", 1e3) if kind == "slide" else ("deg", 180.0 / np.pi)
+        columns |= {f"{name}_pos_{said}": scale * q, f"{name}_current_{unit}": q}
+    log = _table(tmp_path / "log.csv", columns)
+    assert main(["convert", str(log), "--map"]) == 0
+    out = capsys.readouterr().out
+    units = {n: {"slide": "N/A", "hinge": "N·m/A"}[k] for n, k in zip(TRUTH, kinds, strict=True)}
+    for own in set(units.values()):
+        assert f"[{own}] of {', '.join(n for n in TRUTH if units[n] == own)}" in out
+    assert "(N/A of a slide)" not in out
+    with pytest.raises(RecordingError, match="give torque_constant") as refused:
+        mjrig.read_recording(log)
+    wanted = "N/A" if set(kinds) == {"slide"} else "N·m/A (N/A of a slide)"
+    assert f"torque_constant [{wanted}] of each joint" in str(refused.value)
 
 
 def _effort(log: Path, name: str) -> Any:

@@ -54,14 +54,14 @@ class Grid:
 
 
 @dataclass(frozen=True)
-class Motion:
+class Evenness:
     """How even commands are sent, and how fast their curve changes (`JITTERS`, `CHANGES`)."""
 
     jitter: float
     change: float
 
 
-USUAL = Motion(JITTERS[-1], CHANGES[1])
+USUAL = Evenness(JITTERS[-1], CHANGES[1])
 
 
 class Counting:
@@ -106,7 +106,7 @@ class Counting:
 
     def _refined(self, grid: Grid) -> FloatArray:
         """The likeliest numbers, forwards and backwards: at its first commands a filter errs."""
-        motions = [Motion(j, c) for j in JITTERS for c in CHANGES]
+        motions = [Evenness(j, c) for j in JITTERS for c in CHANGES]
         _, numbers = self._ways([grid], [USUAL])
         period, ages = evenly(self._since, numbers[0])
         better = [grid, Grid(period, -float(ages[0]) / period)]
@@ -117,7 +117,7 @@ class Counting:
         return _joined(backwards[0], forwards[best])
 
     def _ways(
-        self, grids: list[Grid], motions: list[Motion], *, backwards: bool = False
+        self, grids: list[Grid], motions: list[Evenness], *, backwards: bool = False
     ) -> tuple[FloatArray, FloatArray]:
         """(b,) costs and (b, n) numbers of the likeliest ways to count, one for each grid."""
         numbers, odd = self._candidates(grids)
@@ -152,7 +152,7 @@ class _Filters:
         speed: (n, b) squared, per period.
     """
 
-    def __init__(self, curve: FloatArray, speed: FloatArray, motions: list[Motion]) -> None:
+    def __init__(self, curve: FloatArray, speed: FloatArray, motions: list[Evenness]) -> None:
         self._curve, self._speed = curve, speed
         self._jitter = np.array([m.jitter for m in motions]) ** 2
         self._change = np.array([m.change for m in motions]) ** 2

@@ -6,6 +6,7 @@ goes on in one period. So all ways to count are compared: each has a filter that
 and of the ways that give a command the same number the likeliest goes on.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from math import factorial
@@ -61,6 +62,15 @@ class Evenness:
     change: float
 
 
+@dataclass(frozen=True)
+class _Way:
+    """A way to count: its cost, and the number of each command."""
+
+    grid: Grid
+    cost: float
+    numbers: FloatArray
+
+
 USUAL = Evenness(JITTERS[-1], CHANGES[1])
 
 
@@ -84,33 +94,38 @@ class Counting:
 
     def in_all(self, count: float) -> FloatArray:
         """(n,) numbers, if there are about so many periods from the first to the last."""
-        lasts = float(self._since[-1])
-        tried = {float(c): self._best(lasts / c) for c in _near(count)}
+        near = round(count) + np.arange(-MISCOUNTED, MISCOUNTED + 1.0)
+        tried = self._likeliest(near[near > 0.0].tolist())
         for _ in range(FURTHER):
-            best = min(tried, key=lambda c: tried[c][0])
+            best = min(tried, key=lambda c: tried[c].cost)
             if min(tried) < best < max(tried) or best <= 1.0:
                 break
-            more = best - 1.0 if best == min(tried) else best + 1.0
-            tried[more] = self._best(lasts / more)
-        return self._refined(min(tried.values(), key=lambda one: one[0])[1])
+            tried |= self._likeliest([best - 1.0 if best == min(tried) else best + 1.0])
+        return self._refined(min(tried.values(), key=lambda way: way.cost))
 
     def every(self, period: float) -> FloatArray:
         """(n,) numbers of commands that are sent with a period [s]."""
-        return self._refined(self._best(period)[1])
+        (way,) = self._likeliest([float(self._since[-1]) / period]).values()
+        return self._refined(way)
 
-    def _best(self, period: float) -> tuple[float, Grid]:
-        grids = [Grid(period, phase / PHASES) for phase in range(PHASES)]
-        costs, _ = self._ways(grids, [USUAL] * PHASES)
-        best = int(np.argmin(costs))
-        return float(costs[best]), grids[best]
+    def _likeliest(self, counts: Iterable[float]) -> dict[float, _Way]:
+        """Periods from the first to the last → the likeliest way to count with so many."""
+        chosen = [float(c) for c in counts]
+        grids = [
+            Grid(float(self._since[-1]) / c, phase / PHASES)
+            for c in chosen
+            for phase in range(PHASES)
+        ]
+        costs, numbers = self._ways(grids, [USUAL] * len(grids))
+        best = [k * PHASES + int(np.argmin(own)) for k, own in enumerate(costs.reshape(-1, PHASES))]
+        ways = [_Way(grids[k], float(costs[k]), numbers[k]) for k in best]
+        return dict(zip(chosen, ways, strict=True))
 
-    def _refined(self, grid: Grid) -> FloatArray:
+    def _refined(self, way: _Way) -> FloatArray:
         """The likeliest numbers, forwards and backwards: at its first commands a filter errs."""
-        motions = [Evenness(j, c) for j in JITTERS for c in CHANGES]
-        _, numbers = self._ways([grid], [USUAL])
-        period, ages = evenly(self._since, numbers[0])
-        better = [grid, Grid(period, -float(ages[0]) / period)]
-        tried = [(g, m) for g in better for m in motions]
+        period, ages = evenly(self._since, way.numbers)
+        better = [way.grid, Grid(period, -float(ages[0]) / period)]
+        tried = [(g, Evenness(j, c)) for g in better for j in JITTERS for c in CHANGES]
         costs, forwards = self._ways([g for g, _ in tried], [m for _, m in tried])
         best = int(np.argmin(costs))
         _, backwards = self._ways([tried[best][0]], [tried[best][1]], backwards=True)
@@ -198,7 +213,7 @@ class _Filters:
         spread = (
             ahead @ moves.swapaxes(-1, -2) + self._change[:, None, None, None, None] * noise[far]
         )
-        place = np.einsum("bftj,bfjn->bftn", moves[..., 0, :], self._state)
+        place = moves[..., 0, :] @ self._state
         off = self._curve[k] - place
         sure = spread[..., 0, 0] + self._jitter[:, None, None]
         miss = (off**2).sum(axis=-1) / (sure * self._speed[k][:, None, None])
@@ -227,12 +242,6 @@ def _moves() -> tuple[FloatArray, FloatArray]:
             a, b = STATES - 1 - i, STATES - 1 - j
             noise[:, i, j] = steps ** (a + b + 1) / (factorial(a) * factorial(b) * (a + b + 1))
     return onward, noise
-
-
-def _near(count: float) -> FloatArray:
-    near = round(count) + np.arange(-MISCOUNTED, MISCOUNTED + 1.0)
-    found: FloatArray = near[near > 0.0]
-    return found
 
 
 def _joined(first: FloatArray, last: FloatArray) -> FloatArray:

@@ -152,16 +152,16 @@ class _Task:
     ) -> tuple[Pruned, tuple[str, ...]]:
         """The same with one delay of all joints, if nothing contradicts that; and a note of it."""
         problem, solution = pruned.problem, pruned.outcome.solution
-        if not solution.converged or self._rejection(pruned):
-            return pruned, ()
         errors = spread(problem, solution)
         common = common_delay(problem, solution.point, errors.errors)
-        if common is None:
+        if common is None or not solution.converged:
             return pruned, ()
         self.options.report("again, with one delay of all joints")
         told = with_common(problem, common, errors.counted)
         outcome = search.go_on(told, pruned.outcome, solution.point)
-        return replace(pruned, problem=told, outcome=outcome), (common.said,)
+        found = replace(pruned, problem=told, outcome=outcome)
+        is_worse = not outcome.solution.converged or self._rejection(found)
+        return (pruned, ()) if is_worse else (found, (common.said,))
 
     def _without(self, odd: Sequence[OddSpan]) -> Findings:
         """The same again without what is odd."""

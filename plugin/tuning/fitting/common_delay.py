@@ -13,6 +13,7 @@ from mjrig.arrays import FloatArray
 from mjrig.names import how_many
 from mjrig.tuning.least_squares.fit_problem import Problem
 from mjrig.tuning.least_squares.points import Point
+from mjrig.tuning.least_squares.solver import System
 from mjrig.tuning.simulated.plant import BEYOND_LAGS
 
 #: So many joints tell whether they have one delay.
@@ -72,6 +73,15 @@ def with_common(problem: Problem, common: CommonDelay, counted: FloatArray) -> P
             unknowns[i], prior=common.error, centre=common.steps, counted=float(counted[i])
         )
     return problem.with_unknowns(unknowns)
+
+
+def with_free_centre(problem: Problem, system: System) -> System:
+    """The same where all delays may move together, with the one that they have in common."""
+    own = [u.centre is not None for u in problem.unknowns]
+    weights = np.where(own, system.precision, 0.0)
+    if not weights.any():
+        return system
+    return replace(system, hessian=system.hessian - np.outer(weights, weights) / weights.sum())
 
 
 def _chance(freedom: int) -> float:

@@ -90,8 +90,9 @@ def said_of(stage: Stage, spans: Sequence[OddSpan]) -> str:
         first, end = (step * stage.timestep for step in (span.first, span.end))
         each.append(f"{track.name} from {first:.2f} to {end:.2f} s ({span.times:.0f} times)")
     return (
-        f"most of what no values explain is in short spans, which are left out: {listed(each)} the "
-        "usual residuals; something acted there that is neither in the recording nor in the model"
+        "short spans with most of what no values explain are left out: "
+        f"{listed(each)}; in brackets, residuals there, as multiples of the usual ones. Something "
+        "acted that is neither in the recording nor in the model"
     )
 
 

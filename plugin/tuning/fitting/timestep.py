@@ -13,6 +13,7 @@ import numpy as np
 from mjrig.arrays import FloatArray
 from mjrig.names import listed
 from mjrig.tuning.estimates.identifiability import unit_of
+from mjrig.tuning.fitting.common_delay import with_free_centre
 from mjrig.tuning.least_squares.fit_problem import Problem
 from mjrig.tuning.least_squares.solver import Solution
 from mjrig.tuning.least_squares.statistics import Spread
@@ -48,8 +49,9 @@ class Finer:
         finer = problem.residuals([solution.point], simulator)[0]
         if any(np.isnan(r).any() for r in finer):
             return cls.nothing(problem)
-        _, before = solution.system.refitted(solution.residuals)
-        _, after = solution.system.refitted(finer)
+        system = with_free_centre(problem, solution.system)
+        _, before = system.refitted(solution.residuals)
+        _, after = system.refitted(finer)
         change = [b - a for a, b in zip(solution.residuals, finer, strict=True)]
         return cls(EXTRAPOLATED * (after - before), change)
 

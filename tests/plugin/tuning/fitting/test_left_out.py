@@ -13,7 +13,7 @@ from tests.plugin.tuning.fitting.synthetic_logs import Robot, Truth, random_trut
 
 SECONDS = 6.0
 PARAMETERS = ("kp", "kv", "delay", "armature", "damping", "frictionloss")
-SAID = "most of what no values explain is in short spans"
+SAID = "short spans with most of what no values explain are left out: "
 
 
 def _fitted(folder: Path, rng: random.Random, truth: Truth) -> Fit:

@@ -251,8 +251,8 @@ def test_texts_in_reports_are_texts(tally: Tally) -> None:
         except (KeyError, ValueError):
             missed += 1  # a name that leads to something has changed on one side only
             continue
-        if set(found.tags) - set(plain.tags) or found.active != plain.active:
-            extra = set(found.tags) - set(plain.tags)
+        extra = set(found.tags) - set(plain.tags) - {"wbr"}  # long names may break
+        if extra or found.active != plain.active:
             tally.found(f"{evil}: tags {extra}, attributes {found.active}")
     assert missed < tally.tried / 2
 

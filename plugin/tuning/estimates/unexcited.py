@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from mjrig.control.setpoints import VELOCITY
 from mjrig.tuning.least_squares.fit_problem import Problem, roughness
 from mjrig.tuning.least_squares.points import Unknown
 from mjrig.tuning.simulated.fit_data import RecordedTrack
@@ -52,3 +53,13 @@ def is_constant(drives: Drives, tracks: Sequence[RecordedTrack], place: int) -> 
     """Whether what was commanded to a joint never changes."""
     tables = [t.commands[drives.actor][:, :, drives.columns[place]] for t in tracks]
     return all(float(np.ptp(table, axis=0).max()) == 0.0 for table in tables)
+
+
+def is_braked_alike(drives: Drives, tracks: Sequence[RecordedTrack], place: int) -> bool:
+    """Whether kv and damping do the same to a joint of a robot: no setpoint has a velocity.
+
+    In simulations they differ a little, as damping is implicit and kv is not: no robot has that
+    from its physics.
+    """
+    speeds = (t.commands[drives.actor][:, VELOCITY, drives.columns[place]] for t in tracks)
+    return any(t.is_real for t in tracks) and not any(speed.any() for speed in speeds)

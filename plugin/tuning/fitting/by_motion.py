@@ -240,7 +240,7 @@ class _Task:
             one = estimate(drives, u, float(point.values[u.parameter][u.place]), float(error))
             one = with_other_lags(one, problem, i, outcome.profiles, errors)
             one = with_shift(one, u, float(shift[i]))
-            found.append(with_slow_law(one, point, u) if self.stage.is_real else one)
+            found.append(with_slow_law(one, problem, point, u) if self.stage.is_real else one)
         found = [resting_on(e, problem, gone) for e in found]
         found += [
             left_alone(drives, d, float(point.values[d.unknown.parameter][d.unknown.place]))

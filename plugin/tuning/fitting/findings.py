@@ -16,6 +16,7 @@ from mjrig.tuning.estimates.identifiability import (
     owner,
 )
 from mjrig.tuning.estimates.remedies import apart, too_little
+from mjrig.tuning.estimates.unexcited import is_braked_alike
 from mjrig.tuning.estimates.unknowns import Wanted
 from mjrig.tuning.least_squares.fit_problem import Problem, roughness
 from mjrig.tuning.least_squares.points import Point, Unknown
@@ -87,7 +88,7 @@ def creeps_of(problem: Problem, wanted: Wanted) -> list[Unknown]:
 
 def as_vague(found: Estimate, problem: Problem, vague: Sequence[Dropped]) -> Estimate:
     """An estimate with the remark that it is none, if its interval is wide."""
-    half = 0.5 * (found.high - found.low)
+    half = max(found.high - found.value, found.value - found.low)  # a bound may cut one side
     if not found.identifiable or found.parameter == DELAY or not half > VAGUE * abs(found.value):
         return found
     for one in vague:
@@ -205,9 +206,14 @@ def _slopes(
 # Curves -----------------------------------------------------------------------------------------
 
 
-def with_slow_law(found: Estimate, point: Point, unknown: Unknown) -> Estimate:
-    """Damping of a robot, whose law may act half a period late: kp T/2 less damping to the eye."""
-    if unknown.parameter != "damping":
+def with_slow_law(found: Estimate, problem: Problem, point: Point, unknown: Unknown) -> Estimate:
+    """What brakes a robot, whose law may act half a period late: kp T/2 less of it to the eye.
+
+    That is missing in damping, or in kv where it does the same.
+    """
+    drives, tracks = problem.stage.drives, problem.stage.tracks
+    is_alike = unknown.parameter == "kv" and is_braked_alike(drives, tracks, unknown.place)
+    if unknown.parameter != "damping" and not is_alike:
         return found
     hidden = hidden_damping(float(np.nan_to_num(point.values["kp"][unknown.place])))
     return replace(found, high=found.high + hidden)

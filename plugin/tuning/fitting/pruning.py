@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from mjrig.tuning.estimates.identifiability import Dropped
-from mjrig.tuning.estimates.unexcited import is_held
+from mjrig.tuning.estimates.unexcited import is_braked_alike, is_held
 from mjrig.tuning.fitting.undetermined import drops, kept_fixed
 from mjrig.tuning.least_squares.fit_problem import Problem
 from mjrig.tuning.least_squares.fit_run import FitOutcome
@@ -101,19 +101,14 @@ class Pruning:
 
 
 def _still_twins(whole: Problem, full: Solution, held: Sequence[Unknown]) -> list[Dropped]:
-    """Those of the dampings held fixed that nothing tells from kv at the end.
-
-    In simulations the two differ a little, as damping is implicit and kv is not: no robot has that
-    from its physics, so that its log is not to tell them apart by it.
-    """
+    """Those of the dampings held fixed that nothing tells from kv at the end."""
     errors = spread(whole, full)
     if not any(track.is_real for track in whole.stage.tracks):
         return [d for d in drops(whole, full, errors) if d.unknown in held]
     place = {(u.parameter, u.place): i for i, u in enumerate(whole.unknowns)}
+    alike = [*_braked_alike(whole), *damping_like_kv(whole, full.system)]
     pairs = [
-        (place["damping", u.place], place["kv", u.place])
-        for u in damping_like_kv(whole, full.system)
-        if u in held
+        (place["damping", u.place], place["kv", u.place]) for u in dict.fromkeys(alike) if u in held
     ]
     return [kept_fixed(whole, errors, pair, pair[:1]) for pair in pairs]
 
@@ -123,7 +118,16 @@ def _twins(problem: Problem, start: Point) -> list[Unknown]:
     if not {"kv", "damping"} <= names:
         return []
     linear = problem.joint_by_joint().linearise(start)
-    return damping_like_kv(problem, System.of(problem, linear, first_weights(problem)))
+    alike = damping_like_kv(problem, System.of(problem, linear, first_weights(problem)))
+    return list(dict.fromkeys([*_braked_alike(problem), *alike]))
+
+
+def _braked_alike(problem: Problem) -> list[Unknown]:
+    """Dampings of a robot's joints that nothing can tell from kv, however they move."""
+    drives, tracks = problem.stage.drives, problem.stage.tracks
+    gains = {u.place for u in problem.unknowns if u.parameter == "kv"}
+    dampings = [u for u in problem.unknowns if u.parameter == "damping" and u.place in gains]
+    return [u for u in dampings if is_braked_alike(drives, tracks, u.place)]
 
 
 def _but(problem: Problem, out: Sequence[Unknown]) -> Problem:

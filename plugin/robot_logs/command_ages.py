@@ -45,6 +45,10 @@ AS_GOOD, NEARBY = 0.95, 12
 #: Parts of a period that are tried, if steps are multiples of them by this share as clearly; a
 #: curve is as smooth as another one by this share.
 PARTS, POSSIBLE, ALIKE = 4, 0.5, 0.6
+#: Share of rows that repeat a command from which on periods are this share of a row, at least.
+REPEATED, CLOSE = 0.05, 0.9
+#: Share of the possible ages that are not taken for the oldest, which is known a little too young.
+OLDEST = 0.95
 #: The curve must be so much smoother, and ages must differ by this share of the period.
 SMOOTHER, VARY = 0.05, 0.05
 #: Ages may exceed what they can be by this share, for jitter.
@@ -92,7 +96,9 @@ def sent_commands(time: FloatArray, values: FloatArray) -> Sent | None:
     if not np.isfinite(curve).all():
         return None
     rate = float(np.median(np.diff(time)))
-    found = _in_parts(shown, curve, rate)
+    # A row after another one that repeats its command is there before the next one is sent.
+    is_repeated = float(1.0 - is_new.mean()) > REPEATED
+    found = _in_parts(shown, curve, rate, CLOSE * rate if is_repeated else 0.0)
     if found is None:
         return None
     ages, period, oldest = found.ages, found.period, found.oldest
@@ -126,14 +132,14 @@ class _Timed:
     roughness: float
 
 
-def _in_parts(shown: FloatArray, curve: FloatArray, rate: float) -> _Timed | None:
+def _in_parts(shown: FloatArray, curve: FloatArray, rate: float, least: float) -> _Timed | None:
     """Ages of all commands, by parts that have one period and phase; None: most tell nothing."""
     edges = np.linspace(0, len(shown), max(len(shown) // CHUNK, 1) + 1).astype(int)
     spans = [slice(a, b) for a, b in pairwise(edges)]
     parts: list[_Timed | None] = []
     for span in spans:
         period = next((p.period for p in parts if p is not None), None)
-        parts.append(_timed(shown[span], curve[span], rate, period))
+        parts.append(_timed(shown[span], curve[span], rate, least, period))
     known = [p for p in parts if p is not None]
     if 2 * len(known) <= len(parts):
         return None
@@ -150,10 +156,13 @@ def _in_parts(shown: FloatArray, curve: FloatArray, rate: float) -> _Timed | Non
     return _Timed(np.concatenate(each), oldest, period, roughness)
 
 
-def _timed(shown: FloatArray, curve: FloatArray, rate: float, known: float | None) -> _Timed | None:
+def _timed(
+    shown: FloatArray, curve: FloatArray, rate: float, least: float, known: float | None
+) -> _Timed | None:
     """Ages with which commands are multiples of a period apart; None: there is none.
 
     Args:
+        least: how long the period is, at least [s].
         known: the period, if other commands have told it.
     """
     counting = Counting(shown, curve, rate)
@@ -162,7 +171,7 @@ def _timed(shown: FloatArray, curve: FloatArray, rate: float, known: float | Non
     ages = _ages(shown, curve, np.zeros(len(shown)), OLDER * rate)
     found = [
         _told(shown, curve, rate, counting.in_all(count))
-        for count in _counts(np.diff(shown - ages))
+        for count in _counts(np.diff(shown - ages), least)
     ]
     told = [one for one in found if one is not None]
     if not told:
@@ -175,18 +184,31 @@ def _timed(shown: FloatArray, curve: FloatArray, rate: float, known: float | Non
 def _told(shown: FloatArray, curve: FloatArray, rate: float, number: FloatArray) -> _Timed | None:
     """Ages of commands with some numbers; None: these do not make the curve smooth."""
     period, even = evenly(shown, number)
-    ages = _ages(shown, curve, even, UNEVEN * period)
-    spread, oldest = (float(np.quantile(a, 1.0 - YOUNGEST)) for a in (even, ages))
-    before, after = (_roughness(t, curve) for t in (shown, shown - ages))
-    is_told = after < SMOOTHER * before and VARY * period < spread < SLACK * min(period, rate)
-    is_even = float(np.std(ages - even)) < UNEVEN_RMS * period
-    return _Timed(ages, oldest, period, after) if is_told and is_even else None
+    most = min(period, rate)
+    if not VARY * period < float(np.quantile(even, 1.0 - YOUNGEST)) < SLACK * most:
+        return None
+    before, after = (_roughness(t, curve) for t in (shown, shown - even))
+    ages = even
+    # Commands that are sent with jitter lie on the curve where they were sent.
+    own = _ages(shown, curve, even, UNEVEN * period)
+    smoothest = _roughness(shown - own, curve)
+    if smoothest < ALIKE * after and float(np.std(own - even)) < UNEVEN_RMS * period:
+        ages, after = own, smoothest
+    if after >= SMOOTHER * before:
+        return None
+    # Older ones than can be are behind rows that were lost.
+    possible = ages[ages < most * (1.0 + YOUNGEST)]
+    oldest = float(np.quantile(possible, OLDEST)) if len(possible) else most
+    return _Timed(ages, oldest, period, after)
 
 
-def _counts(steps: FloatArray) -> list[int]:
+def _counts(steps: FloatArray, least: float) -> list[int]:
     """How many periods steps between commands are in all; empty: they are multiples of none.
 
     That of the longest period that they are multiples of, then of its parts.
+
+    Args:
+        least: how long a period is, at least [s].
     """
     tried = float(np.mean(steps)) * PERIODS
     scores = np.cos(2.0 * np.pi * steps / tried[:, None]).mean(axis=1)
@@ -196,6 +218,7 @@ def _counts(steps: FloatArray) -> list[int]:
     near = slice(first, first + NEARBY)
     period = float(tried[near][np.argmax(scores[near])])
     parts = period / np.arange(1, PARTS + 1)
+    parts = parts[parts >= min(least, period)]
     again = np.cos(2.0 * np.pi * steps / parts[:, None]).mean(axis=1)
     return [int(np.round(steps / p).sum()) for p in parts[again > POSSIBLE * again[0]]]
 

@@ -26,7 +26,7 @@ ODD, ODDEST, DRIFT = 20.0, 15.0, 0.02
 WORST = 100.0
 #: How far from multiples of the period commands are sent, as a share of it, and how much the motion
 #: changes, as a share of its speed per period: of these the likeliest.
-JITTERS, CHANGES = (0.03, 0.1), (1e-3, 1e-2, 5e-2)
+JITTERS, CHANGES = (0.03, 0.1), (2e-3, 1e-2, 5e-2, 0.2)
 #: Derivatives of the curve that a filter follows, its position included.
 STATES = 4
 #: What is known of them at first, as shares of the speed per period.
@@ -71,7 +71,7 @@ class _Way:
     numbers: FloatArray
 
 
-USUAL = Evenness(JITTERS[-1], CHANGES[1])
+USUAL = tuple(Evenness(JITTERS[-1], change) for change in CHANGES)
 
 
 class Counting:
@@ -110,16 +110,13 @@ class Counting:
 
     def _likeliest(self, counts: Iterable[float]) -> dict[float, _Way]:
         """Periods from the first to the last → the likeliest way to count with so many."""
-        chosen = [float(c) for c in counts]
-        grids = [
-            Grid(float(self._since[-1]) / c, phase / PHASES)
-            for c in chosen
-            for phase in range(PHASES)
-        ]
-        costs, numbers = self._ways(grids, [USUAL] * len(grids))
-        best = [k * PHASES + int(np.argmin(own)) for k, own in enumerate(costs.reshape(-1, PHASES))]
-        ways = [_Way(grids[k], float(costs[k]), numbers[k]) for k in best]
-        return dict(zip(chosen, ways, strict=True))
+        lasts, found = float(self._since[-1]), {}
+        tried = [(c, phase / PHASES, e) for c in counts for phase in range(PHASES) for e in USUAL]
+        grids = [Grid(lasts / c, youngest) for c, youngest, _ in tried]
+        costs, numbers = self._ways(grids, [e for *_, e in tried])
+        for k in np.argsort(-costs).tolist():
+            found[float(tried[k][0])] = _Way(grids[k], float(costs[k]), numbers[k])
+        return found
 
     def _refined(self, way: _Way) -> FloatArray:
         """The likeliest numbers, forwards and backwards: at its first commands a filter errs."""

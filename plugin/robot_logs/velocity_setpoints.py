@@ -92,7 +92,8 @@ def unrecorded(motion: LawData) -> Spans:
     gained = (none[best] - some[best]) / joints
     # They look like commands that act earlier: where that is possible, of all windows alike, it is
     # as good a reason.
-    later = int(np.argmin(np.where(grid > BEFORE, none.sum(axis=1), np.inf)))
+    possible = grid > BEFORE - motion.rows  # a row shows a command after it was sent
+    later = int(np.argmin(np.where(possible, none.sum(axis=1), np.inf)))
     in_all = float((none[later] - np.minimum(none[best], some[best])).sum())
     if in_all <= np.log(SURE) * float(joints[gained > 0.0].sum()):
         gained = np.minimum(gained, (none[later] - some[best]) / joints)

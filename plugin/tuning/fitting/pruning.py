@@ -110,7 +110,11 @@ def _still_twins(whole: Problem, full: Solution, held: Sequence[Unknown]) -> lis
     pairs = [
         (place["damping", u.place], place["kv", u.place]) for u in dict.fromkeys(alike) if u in held
     ]
-    return [kept_fixed(whole, errors, pair, pair[:1]) for pair in pairs]
+    # kv makes up for damping: nothing else rests on it.
+    return [
+        replace(kept_fixed(whole, errors, pair, pair[:1]), partners=(whole.unknowns[pair[1]],))
+        for pair in pairs
+    ]
 
 
 def _twins(problem: Problem, start: Point) -> list[Unknown]:

@@ -159,3 +159,19 @@ def test_no_command_is_counted_wrongly(seed: int) -> None:
     assert found is not None
     left = errors_of(log, found.time, found.values)
     assert np.mean(np.abs(left - np.median(left)) > 0.5 * whole.period) < 0.005
+
+
+@pytest.mark.parametrize("hertz", [40, 60, 75, 90, 120])
+def test_slower_commands_than_rows_are_put_where_they_were_sent(hertz: int) -> None:
+    """A logger at 100 Hz that loses rows: what it repeats, and how old each is at most, is known."""
+    rng, period = np.random.default_rng(hertz), 1.0 / hertz
+    whole = logged(rng, rate=0.01, period=period, jitter=0.0, seconds=6.0, fastest=2.5)
+    time = whole.time + rng.uniform(0.0, 2e-4, len(whole.time))
+    kept = rng.random(len(time)) > 0.03
+    log = replace(whole, time=time[kept], values=whole.values[kept])
+    found = sent_commands(log.time, log.values)
+    assert found is not None
+    assert found.period == pytest.approx(period, rel=1e-3)
+    left = errors_of(log, found.time, found.values)
+    assert np.std(left) < 0.02 * period
+    assert -3e-4 < np.median(left) < found.earlier + 3e-4

@@ -163,7 +163,7 @@ def test_no_command_is_counted_wrongly(seed: int) -> None:
 
 @pytest.mark.parametrize("hertz", [40, 60, 75, 90, 120])
 def test_slower_commands_than_rows_are_put_where_they_were_sent(hertz: int) -> None:
-    """A logger at 100 Hz that loses rows: what it repeats, and how old each is at most, is known."""
+    """A logger at 100 Hz that loses rows; commands come more seldom, or a little more often."""
     rng, period = np.random.default_rng(hertz), 1.0 / hertz
     whole = logged(rng, rate=0.01, period=period, jitter=0.0, seconds=6.0, fastest=2.5)
     time = whole.time + rng.uniform(0.0, 2e-4, len(whole.time))

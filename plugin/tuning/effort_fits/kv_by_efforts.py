@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from mjrig.tuning.estimates.estimate import Estimate, Findings
+from mjrig.tuning.estimates.estimate import Estimate, Findings, as_in_scene
 from mjrig.tuning.estimates.identifiability import hidden_damping
 from mjrig.tuning.least_squares.statistics import QUANTILE
 
@@ -48,8 +48,9 @@ def _pair(
     shares = [_error(e) / e.value for e in (kp, kp_seen, kv_seen)]
     error = abs(value) * float(np.hypot.reduce(shares))
     rest = max(damping.value + kv.value - value, 0.0)
-    braking = _found(damping, rest, float(np.hypot(error, _error(kv))), "kv")
-    told = _found(kv, value, error, "damping")
+    rests_on = tuple(name for name in kv.rests_on if name != "damping")
+    braking = _found(damping, rest, float(np.hypot(error, _error(kv))), "kv", rests_on)
+    told = _found(kv, value, error, "damping", rests_on)
     # Efforts of a law that ran before the states beside them were measured have less of kv.
     hidden = hidden_damping(kp.value)
     low, high = max(braking.low - hidden, 0.0), braking.high + hidden
@@ -65,8 +66,12 @@ def _error(found: Estimate) -> float:
     return float(half) if np.isfinite(half) else np.inf
 
 
-def _found(one: Estimate, value: float, error: float, other: str) -> Estimate:
+def _found(
+    one: Estimate, value: float, error: float, other: str, rests_on: tuple[str, ...]
+) -> Estimate:
     low, high = max(value - QUANTILE * error, 0.0), value + QUANTILE * error
-    return replace(
-        one, value=value, low=low, high=high, identifiable=True, reason=HOW.format(other=other)
-    )
+    reason = HOW.format(other=other)
+    if rests_on:
+        reason += f", {as_in_scene(rests_on)}"
+    known = replace(one, value=value, low=low, high=high, identifiable=True)
+    return replace(known, reason=reason, rests_on=rests_on)

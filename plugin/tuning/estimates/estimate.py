@@ -1,11 +1,13 @@
 """Estimates of parameters, and what else a fit by one kind of evidence finds."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from mjrig.arrays import FloatArray
 from mjrig.control.plant import at_joint
+from mjrig.names import listed
 from mjrig.tuning.simulated.plant import UNITS, Drives
 
 #: Kinds of evidence.
@@ -22,6 +24,7 @@ class Estimate:
         low, high: 95 % interval; infinite where nothing bounds it, NaN where none can be given.
         identifiable: whether the data determine the value well enough to use it.
         reason: why not, or what the value rests on.
+        rests_on: parameters that must be as in the scene for it.
         evidence: `motion` or `efforts`.
         slides: whether it is of a joint that moves along its axis.
     """
@@ -37,6 +40,7 @@ class Estimate:
     reason: str = ""
     evidence: str = MOTION
     slides: bool = False
+    rests_on: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -55,6 +59,11 @@ class Estimate:
     def unit(self) -> str:
         """Of its numbers."""
         return at_joint(UNITS[self.parameter], slides=self.slides)
+
+
+def as_in_scene(names: Sequence[str]) -> str:
+    """What a value rests on, in words."""
+    return f"if {listed(names)} {'is' if len(names) == 1 else 'are'} as in the scene"
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,14 @@ from mjrig.tuning.fitting.findings import (
     with_shift,
     with_slow_law,
 )
-from mjrig.tuning.fitting.left_out import OddSpan, odd_spans, said_of, without
+from mjrig.tuning.fitting.left_out import (
+    FEW_HELD_OUT,
+    OddSpan,
+    odd_spans,
+    said_of,
+    said_of_held_out,
+    without,
+)
 from mjrig.tuning.fitting.motion_search import MotionSearch
 from mjrig.tuning.fitting.pruning import Pruned, Pruning
 from mjrig.tuning.fitting.verdicts import Verdicts
@@ -192,7 +199,8 @@ class _Task:
         if solution.converged and not rejection and not self.stage.tangent.turns:
             notes += as_written(problem, solution, found, self._rms)
         curves = curves_of(problem.stage, outcome.before, solution.residuals, held=False)
-        held_before, held_after, held_curves = self._held_out(start, solution.point)
+        held_before, held_after, held_curves, said = self._held_out(start, solution.point)
+        notes += said
         pairs = correlated(problem, errors)
         return Findings(
             tuple(found),
@@ -256,13 +264,13 @@ class _Task:
 
     def _held_out(
         self, start: Point, found: Point
-    ) -> tuple[dict[str, float], dict[str, float], list[Curves]]:
-        """Errors of what was held out, with the scene's values and with the fitted ones; curves.
+    ) -> tuple[dict[str, float], dict[str, float], list[Curves], tuple[str, ...]]:
+        """Errors of what was held out, with the scene's values and the fitted ones; curves, notes.
 
         The initial states are estimated with either: they belong to no model.
         """
         if self.judged is None:
-            return {}, {}, []
+            return {}, {}, [], ()
         self.options.report("held out")
         simulator = simulator_of(self.scene, self.judged)
         try:
@@ -274,7 +282,9 @@ class _Task:
         finally:
             simulator.close()
         curves = curves_of(self.judged, before, after, held=True)
-        return self._rms(before), self._rms(after), curves
+        odd = odd_spans(self.judged, after, FEW_HELD_OUT) if self.stage.is_real else []
+        said = (said_of_held_out(self.judged, odd),) if odd else ()
+        return self._rms(before), self._rms(after), curves, said
 
     def _rms(self, residuals: Sequence[FloatArray]) -> dict[str, float]:
         """Joint → root mean square of its position's residuals [rad or m]."""

@@ -7,7 +7,7 @@ import numpy as np
 
 from mjrig.arrays import FloatArray
 from mjrig.names import listed
-from mjrig.tuning.estimates.estimate import Correlated, Correlations, Curves, Estimate
+from mjrig.tuning.estimates.estimate import Correlated, Correlations, Curves, Estimate, as_in_scene
 from mjrig.tuning.estimates.identifiability import (
     UNCHANGED,
     VAGUE,
@@ -264,5 +264,4 @@ def resting_on(found: Estimate, problem: Problem, gone: Sequence[Dropped]) -> Es
             names.append(f"{drop.unknown.parameter}{whose}")
     if not names:
         return found
-    verb = "is" if len(names) == 1 else "are"
-    return replace(found, reason=f"if {listed(names)} {verb} as in the scene")
+    return replace(found, reason=as_in_scene(names), rests_on=tuple(names))

@@ -25,6 +25,8 @@ SEEN = 0.02
 #: Odd spans are left out if they are at most this share of the samples, and hold at least this
 #: share of what is left of the motion.
 FEW, MOST = 0.1, 0.5
+#: They are said of what was held out, which is short, up to this share.
+FEW_HELD_OUT = 0.4
 
 
 @dataclass(frozen=True)
@@ -37,11 +39,12 @@ class OddSpan:
     times: float
 
 
-def odd_spans(stage: Stage, residuals: Sequence[FloatArray]) -> list[OddSpan]:
+def odd_spans(stage: Stage, residuals: Sequence[FloatArray], few: float = FEW) -> list[OddSpan]:
     """Spans that some values do not explain; empty: there are none, or they are not short.
 
     Args:
         residuals: with these values, (samples, 2 dofs) of each window.
+        few: the share of all samples that they may be.
     """
     bins = _bins(stage)
     if len(bins) < 1.0 / FEW:
@@ -51,7 +54,7 @@ def odd_spans(stage: Stage, residuals: Sequence[FloatArray]) -> list[OddSpan]:
     times = np.sqrt(left / np.maximum(speed, 1.0))
     odd = _grown(np.where(_seen(stage, residuals, bins), times, 0.0), bins)
     size = np.array([b.stop - b.start for b in bins], dtype=np.float64)
-    is_short = size[odd].sum() <= FEW * size.sum()
+    is_short = size[odd].sum() <= few * size.sum()
     weighed = size * left
     if not odd.any() or not is_short or weighed[odd].sum() < MOST * weighed.sum():
         return []
@@ -84,13 +87,21 @@ def without(stage: Stage, spans: Sequence[OddSpan]) -> Stage:
 
 def said_of(stage: Stage, spans: Sequence[OddSpan]) -> str:
     """What is left out, for a note."""
+    return f"short spans with most of what no values explain are left out: {_words(stage, spans)}"
+
+
+def said_of_held_out(stage: Stage, spans: Sequence[OddSpan]) -> str:
+    """What of the held-out part is not explained, for a note."""
+    return f"most of the error of what was held out is in short spans: {_words(stage, spans)}"
+
+
+def _words(stage: Stage, spans: Sequence[OddSpan]) -> str:
     each = []
     for span in spans:
         track = stage.tracks[span.track]
         first, end = (step * stage.timestep for step in (span.first, span.end))
         each.append(f"{track.name} from {first:.2f} to {end:.2f} s ({span.times:.0f} times)")
     return (
-        "short spans with most of what no values explain are left out: "
         f"{listed(each)}; in brackets, residuals there, as multiples of the usual ones. Something "
         "acted that is neither in the recording nor in the model"
     )

@@ -60,3 +60,12 @@ def test_nothing_is_left_out_otherwise(tmp_path: Path, tally: Tally) -> None:
         found = _fitted(tmp_path / str(k), rng, random_truth(rng))
         if _spans(found) or found.rejection:
             tally.found(f"{_spans(found)} {found.rejection}")
+
+
+def test_a_push_while_held_out_is_said(tmp_path: Path) -> None:
+    rng = random.Random(1)
+    found = _fitted(tmp_path, rng, replace(random_truth(rng), pushed=(3.5, 3.6, 4.0)))
+    said = [note for note in found.notes if "what was held out is in short spans" in note]
+    assert said and not _spans(found)
+    first, end = (float(t) for t in re.findall(r"from ([0-9.]+) to ([0-9.]+) s", said[0])[0])
+    assert first < 3.6 and end > 3.5

@@ -14,10 +14,9 @@ from mjrig.names import listed, nearest, suggestion
 from mjrig.robot_logs.containers.container import LogFile, LogSamples, Stamps
 from mjrig.robot_logs.mapping.log_map import STAMPS, LogMap, LogSource
 from mjrig.robot_logs.mapping.survey import HEADERS, TICK, stamps_of
+from mjrig.robot_logs.trajectories import POINTS
 
 Numbers = npt.NDArray[Any]
-#: Points of trajectories follow the first.
-POINTS = "points[0]."
 #: Bytes of columns that may be in memory before they are given back.
 LET_GO = 64 << 20
 

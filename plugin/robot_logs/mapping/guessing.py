@@ -26,6 +26,7 @@ from mjrig.robot_logs.mapping.log_units import (
 )
 from mjrig.robot_logs.mapping.motor_order import robot_by_motors, sdk_name
 from mjrig.robot_logs.mapping.survey import STAMPS, Survey
+from mjrig.robot_logs.trajectories import POINTS, TIME
 
 #: Words in names of slides; a shoulder's lift is a hinge.
 _SLIDES = ("lift", "prismatic", "slide", "linear", "gripper_finger")
@@ -295,6 +296,8 @@ class _Guess:
         used: dict[str, set[str]] = {}
         for entry in chain.from_iterable(sources.values()):
             used.setdefault(entry.topic, set()).update(entry.paths())
+            if entry.pattern.startswith(POINTS):
+                used[entry.topic].update(f"{POINTS}{name}" for name in TIME)
         for source in base.values():
             used.setdefault(source.topic, set()).update(source.fields)
         for name, stamp in time.items():

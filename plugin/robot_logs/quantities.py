@@ -18,8 +18,9 @@ from mjrig.robot_logs.mapping.candidates import NO_POSITION
 from mjrig.robot_logs.mapping.log_map import LogMap, LogSource
 from mjrig.robot_logs.mapping.log_units import kind_by_unit
 from mjrig.robot_logs.mapping.spikes import Moved, Spiked
+from mjrig.robot_logs.mapping.survey import POINTS
 from mjrig.robot_logs.resampling import MOST_LAG, at_steps, derived, lag_of
-from mjrig.robot_logs.trajectories import POINTS, unrolled
+from mjrig.robot_logs.trajectories import unrolled
 from mjrig.robot_logs.velocity_setpoints import Spans, rates_within
 
 #: A vendor's word for "no velocity".

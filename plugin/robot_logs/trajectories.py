@@ -7,11 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mjrig.arrays import FloatArray
-
-#: Points of trajectories follow the first.
-POINTS = "points[0]."
-#: When a point is to be reached, of each point.
-TIME = ("time_from_start.sec", "time_from_start.nanosec")
+from mjrig.robot_logs.mapping.survey import DUE
 
 
 def unrolled(
@@ -91,7 +87,7 @@ def _points(
         goal = [float(columns[f"points[{k}].{path}"][row]) for path in paths]
         if not np.isfinite(goal).all():
             continue
-        seconds = [float(columns[f"points[{k}].{name}"][row]) for name in TIME]
+        seconds = [float(columns[f"points[{k}].{name}"][row]) for name in DUE]
         at.append(seconds[0] + 1e-9 * seconds[1])
         goals.append([g * f + o for g, (f, o) in zip(goal, factors, strict=True)])
     return np.array(at), np.array(goals).reshape(len(at), len(paths))

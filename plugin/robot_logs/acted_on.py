@@ -41,7 +41,7 @@ def told_by_efforts(quantities: Quantities, tables: ActedOn, notes: list[str]) -
 
 
 def _law_data(quantities: Quantities, tables: ActedOn) -> LawData | None:
-    state, effort, command = tables.state, tables.effort, tables.command
+    state, effort, command = tables.state, tables.effort, tables.command.held()
     names = [n for n in state.joints if n in effort.joints and n in command.joints]
     if not names or effort.timed.name != state.timed.name:
         return None
@@ -62,6 +62,6 @@ def _law_data(quantities: Quantities, tables: ActedOn) -> LawData | None:
         command.values[sent, where[3]],
         speeds[sent, where[3]],
         command.timed.usual if in_rows and command.shown is None else 0.0,
-        is_complete=command.shown is not None,
+        is_complete=command.shown is not None or tables.command.moves,
         earlier=command.earlier,
     )

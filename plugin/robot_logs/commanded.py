@@ -42,15 +42,19 @@ def commanded(
     notes: list[str],
 ) -> dict[str, Any]:
     """Fields of an ActorRecording: commands, gains at the start and their changes."""
-    held = [_held_steps(t.time - places.start, places.timestep, places.last) for t in tables]
-    every = held[0].steps
+    steady = [table.held() for table in tables]
+    held = [_held_steps(t.time, places) for t in steady]
+    every = np.arange(places.last + 1) if any(t.moves for t in tables) else held[0].steps
     if len(held) > 1:
-        every = np.unique(np.concatenate([h.steps for h in held]))
+        every = np.unique(np.concatenate([every, *(h.steps for h in held)]))
     parts: dict[str, list[FloatArray]] = {"position": [], "velocity": [], "feedforward": []}
     gains: dict[str, list[FloatArray]] = {name: [] for name in _GAINS}
-    for table, own in zip(tables, held, strict=True):
-        stamped = replace(table, time=table.time - places.offset)
-        parts["position"].append(own.means(table.values, every))
+    for table, still, own in zip(tables, steady, held, strict=True):
+        stamped = replace(still, time=still.time - places.offset)
+        if table.moves:
+            parts["position"].append(_followed(table, places, every))
+        else:
+            parts["position"].append(own.means(table.values, every))
         for name, quantity in _SETPOINTS.items():
             parts[name].append(own.means(quantities.command_column(quantity, stamped), every))
         for name, quantity in _GAINS.items():
@@ -132,18 +136,35 @@ class _Held:
         return found
 
 
-def _held_steps(time: FloatArray, timestep: float, last: int) -> _Held:
+def _followed(table: JointTable, places: StepTimes, steps: Steps) -> FloatArray:
+    """Setpoints that move from row to row, at steps; where they jump, as those that are held."""
+    time, values = table.time, table.values
+    again = np.flatnonzero(np.diff(time) == 0.0) + 1
+    jumps = np.zeros_like(values)
+    jumps[again] = values[again] - values[again - 1]
+    jumps = np.cumsum(jumps, axis=0)
+    at = places.start + places.timestep * steps
+    found = large_empty((len(steps), values.shape[1]))
+    for k, column in enumerate(columns_of(found)):
+        column[:] = np.interp(at, time, values[:, k] - jumps[:, k])
+    if len(again):
+        rows = np.concatenate([[0], again])
+        found += _held_steps(time[rows], places).means(jumps[rows], steps)
+    return found
+
+
+def _held_steps(time: FloatArray, places: StepTimes) -> _Held:
     """Commands as means over the steps around each instant at which a law is evaluated.
 
     A stamp between two instants acts in a share of them: taken to the next one, each would be
     late by another fraction of a step.
     """
-    at = time / timestep
+    at = (time - places.start) / places.timestep
     whole = np.round(at)
     # A stamp that is a step but for rounding belongs to that step, whole.
     at = np.where(np.abs(at - whole) < ROUNDING, whole, at + 0.5)
     del whole
-    return _Held(at, _with_next(np.floor(at).astype(np.int64), last))
+    return _Held(at, _with_next(np.floor(at).astype(np.int64), places.last))
 
 
 def _with_next(begin: Steps, last: int) -> Steps:

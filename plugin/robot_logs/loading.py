@@ -13,11 +13,10 @@ from mjrig.large_arrays import large_empty, large_rows, let_go
 from mjrig.names import listed, nearest, suggestion
 from mjrig.robot_logs.containers.container import LogFile, LogSamples, Stamps
 from mjrig.robot_logs.mapping.log_map import STAMPS, LogMap, LogSource
-from mjrig.robot_logs.mapping.survey import HEADERS, TICK, stamps_of
+from mjrig.robot_logs.mapping.survey import HEADERS, POINTS, TICK, stamps_of
+from mjrig.robot_logs.mapping.used_fields import used_fields
 
 Numbers = npt.NDArray[Any]
-#: Points of trajectories follow the first.
-POINTS = "points[0]."
 #: Bytes of columns that may be in memory before they are given back.
 LET_GO = 64 << 20
 
@@ -45,26 +44,13 @@ def _rows(columns: Mapping[str, Numbers]) -> int:
     return max((len(c) for c in columns.values()), default=0)
 
 
-def paths_of(mapping: LogMap) -> dict[str, set[str]]:
-    """Topic → the paths that a mapping names."""
-    found: dict[str, set[str]] = {}
-    for quantity, sources in mapping.sources.items():
-        found |= {s.topic: found.get(s.topic, set()) for s in sources}
-        for places in mapping.places(quantity).values():
-            for source, path in places:
-                found[source.topic].add(path)
-    for part in mapping.base.values():
-        found.setdefault(part.topic, set()).update(part.fields)
-    return found
-
-
 def load(log: LogFile, mapping: LogMap) -> dict[str, TopicData]:
     """Read what a mapping names.
 
     Raises:
         RecordingError: a topic or a field is not in the log, or its messages cannot be read.
     """
-    paths = paths_of(mapping)
+    paths = used_fields(mapping)
     _check_topics(log, mapping, paths)
     stamps = {path for pair in HEADERS for path in pair} | {TICK}
     times = {t: s.stamp for t, s in mapping.time.items() if s.stamp not in STAMPS}

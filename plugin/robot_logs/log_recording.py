@@ -9,7 +9,7 @@ import numpy as np
 from mjrig.arrays import FloatArray
 from mjrig.errors import RecordingError
 from mjrig.large_arrays import large_empty
-from mjrig.names import how_many, listed
+from mjrig.names import listed
 from mjrig.recording.recording import (
     ActorRecording,
     Efforts,
@@ -18,7 +18,7 @@ from mjrig.recording.recording import (
 )
 from mjrig.robot_logs.acted_on import ActedOn, told_by_efforts
 from mjrig.robot_logs.alignment import ENOUGH, Effect, thickened
-from mjrig.robot_logs.clocks import Timed, origins, timed, within
+from mjrig.robot_logs.clocks import origins, timed, within
 from mjrig.robot_logs.command_ages import said_of, sent_commands
 from mjrig.robot_logs.commanded import StepTimes, commanded
 from mjrig.robot_logs.containers.container import LogFile
@@ -34,6 +34,7 @@ from mjrig.robot_logs.resampling import (
     sampled_steps,
     turned_at,
 )
+from mjrig.robot_logs.time_notes import clocks_said, effect_said, ends_said, samples_said
 
 #: The format of recordings that are made of logs.
 FORMAT = "robot log"
@@ -91,7 +92,9 @@ class _Making:
         for table in positions:
             self._notes += table.spiked(float(state.time[0])).positions()
         check_moves(self._log.path, positions, {n: j.kind for n, j in self._map.joints.items()})
-        commands = self._sent(self._quantities.commands(), state)
+        recorded = self._quantities.commands()
+        ends = [*ends_said(recorded, positions)]
+        commands = self._sent(recorded, state)
         velocities = self._quantities.velocities(positions)
         efforts = self._quantities.tables("effort")
         for table in efforts:
@@ -102,13 +105,14 @@ class _Making:
         if not timestep > 0.0:
             raise RecordingError(f"{self._log.path}: has a single sample of the joints' positions")
         commands = self._shifted(commands, effect, timestep)
+        self._notes += ends
         start = self._start(positions, commands)
         steps, segments = self._steps(state, positions, start, timestep)
         at = np.asarray(steps * timestep + start, dtype=np.float64)
         actor = self._actor(steps, at, positions, velocities)
         del positions, velocities, state  # large logs would not fit twice
         driven = self._driven(steps, at, start, timestep, commands, efforts)
-        self._say_clocks()
+        self._notes += clocks_said(self._timed.values())
         actor = replace(actor, **driven)
         return Recording(
             path=self._log.path,
@@ -155,7 +159,8 @@ class _Making:
         if offset is not None:
             self._notes.append(f"{offset * 1e3:g} ms are added to the stamps of commands, as given")
         elif effect is not None:
-            offset = self._say_effect(effect, timestep)
+            offset, said = effect_said(effect, timestep)
+            self._notes.append(said)
         else:
             offset = 0.0
         thick = effect.thinned if effect is not None else 1
@@ -190,28 +195,6 @@ class _Making:
             found.append(replace(table, values=sent.values, **at))
         return found
 
-    def _say_effect(self, effect: Effect, timestep: float) -> float:
-        """By how much commands are moved so that they act at whole steps [s]."""
-        said = (
-            f"commands act {effect.delay * 1e3:.2f} ± {effect.error * 1e3:.2f} ms after their "
-            f"stamp, by the efforts of {how_many(effect.joints, 'joint')} (clock offset and delay "
-            "together)"
-        )
-        if effect.rows:
-            self._notes.append(f"{said}: rows tell to ± {effect.rows * 1e3:g} ms when they came")
-            return 0.0
-        if effect.error > 0.5 * timestep:
-            self._notes.append(f"{said}: too uncertain to be used")
-            return 0.0
-        steps = round(effect.delay / timestep)
-        offset = effect.delay - steps * timestep
-        if abs(offset) < 0.1 * effect.error:
-            self._notes.append(f"{said}: {how_many(steps, 'step')}")
-            return 0.0
-        moved = f"{how_many(steps, 'step')} and {offset * 1e3:.2f} ms, by which they are moved"
-        self._notes.append(f"{said}: {moved}")
-        return offset
-
     def _start(self, positions: Sequence[JointTable], commands: Sequence[JointTable]) -> float:
         first = max(float(t.time[0]) for t in positions)
         begins = [float(t.time[0]) for t in commands]
@@ -241,7 +224,7 @@ class _Making:
             raise RecordingError(
                 f"{self._log.path}: fewer than two samples of the joints are left to read"
             )
-        self._say_samples(state.timed, len(segments))
+        self._notes += samples_said(state.timed, self._timed.values(), len(segments))
         return steps, segments
 
     # The recording ------------------------------------------------------------------------------
@@ -336,36 +319,6 @@ class _Making:
             without = [n for n in driven if n not in columns]
             self._notes.append(f"efforts are left out: there are none of {listed(without)}")
         return found
-
-    # What is said -------------------------------------------------------------------------------
-
-    def _say_samples(self, when: Timed, segments: int) -> None:
-        if when.lost:
-            lost, places = how_many(when.lost, "sample"), how_many(when.holes, "place")
-            self._notes.append(f"{when.name}: {lost} lost in {places}")
-        if segments > 1:
-            self._notes.append(
-                f"{how_many(segments - 1, 'gap')} of more than a few samples: "
-                f"{how_many(segments, 'segment')}"
-            )
-        for topic in self._timed.values():
-            if topic.doubled:
-                said = how_many(topic.doubled, "sample")
-                self._notes.append(
-                    f"{topic.name}: {said} with the stamp of the one before left out"
-                )
-            if topic.overtaken:
-                said = how_many(topic.overtaken, "sample")
-                self._notes.append(f"{topic.name}: {said} had been overtaken, put in order")
-
-    def _say_clocks(self) -> None:
-        for name, when in self._timed.items():
-            clock = when.clock
-            if clock.offset is not None:
-                self._notes.append(
-                    f"{name}: its clock is {clock.offset * 1e3:.2f} ± {clock.error * 1e3:.2f} ms "
-                    "ahead of the recorder's, less what the fastest message took"
-                )
 
     def _about(self, effect: Effect | None) -> dict[str, Any]:
         clocks = {

@@ -11,7 +11,8 @@ from mjrig.recording.summary import summary
 from mjrig.robot_logs.containers.container import LogFile
 from mjrig.robot_logs.log_recording import log_recording
 from mjrig.robot_logs.mapping.log_map import LogMap
-from mjrig.robot_logs.mapping.survey import Surveyed, survey
+from mjrig.robot_logs.mapping.survey import Survey, Surveyed, survey
+from mjrig.robot_logs.mapping.used_fields import unused_fields
 from mjrig.robot_logs.reader import mapping_of, options_of
 
 
@@ -34,7 +35,7 @@ def log_summary(
             recording = log_recording(log, mapping, options_of(log.path, hints))
     except MjrigError as error:
         return "\n".join([*lines, f"  cannot be read as a recording: {error}"])
-    return "\n".join([*lines, *_mapped(mapping), *_made(recording)])
+    return "\n".join([*lines, *_mapped(mapping, found), *_made(recording)])
 
 
 def _topic(found: Surveyed) -> list[str]:
@@ -65,13 +66,13 @@ def _rate(found: Surveyed) -> str:
     return f"{rate}, {span:.4g} s"
 
 
-def _mapped(mapping: LogMap) -> list[str]:
+def _mapped(mapping: LogMap, found: Survey) -> list[str]:
     lines = [f"joints: {listed(mapping.joints)}"]
     for quantity, sources in mapping.sources.items():
         for source in sources:
             unit = f" [{source.unit}]" if source.unit else ""
             lines.append(f"  {quantity}: {source.topic} {source.field}{unit}")
-    for topic, paths in mapping.unused.items():
+    for topic, paths in unused_fields(mapping, found).items():
         lines.append(f"  unused of {topic}: {listed(paths)}")
     return lines
 

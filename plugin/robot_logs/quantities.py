@@ -13,11 +13,12 @@ from mjrig.errors import RecordingError
 from mjrig.large_arrays import columns_of, large_empty, large_rows, let_go
 from mjrig.names import listed
 from mjrig.robot_logs.clocks import Timed
-from mjrig.robot_logs.loading import POINTS, TopicData
+from mjrig.robot_logs.loading import TopicData
 from mjrig.robot_logs.mapping.candidates import NO_POSITION
 from mjrig.robot_logs.mapping.log_map import LogMap, LogSource
 from mjrig.robot_logs.mapping.log_units import kind_by_unit
 from mjrig.robot_logs.mapping.spikes import Moved, Spiked
+from mjrig.robot_logs.mapping.survey import POINTS
 from mjrig.robot_logs.resampling import MOST_LAG, at_steps, derived, lag_of
 from mjrig.robot_logs.trajectories import unrolled
 from mjrig.robot_logs.velocity_setpoints import Spans, rates_within
@@ -29,8 +30,8 @@ VELOCITY = "command_velocity"
 STATES = ("position", "velocity", "effort")
 #: Samples that show how late velocities are.
 ENOUGH = 20_000
-#: Commands of trajectories are interpolated at this period [s].
-PERIOD = 0.002
+#: The longest between rows of a trajectory [s].
+PERIOD = 0.001
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,8 @@ class JointTable:
     """A quantity of some joints: (n, joints) at times (n,).
 
     `shown` (n,) is when the log shows each row; None: at its own time. All times may be by up to
-    `earlier` earlier [s].
+    `earlier` earlier [s]. `moves`: values are not held from row to row but change evenly; where two
+    rows have the same time, they jump.
     """
 
     time: FloatArray
@@ -47,6 +49,15 @@ class JointTable:
     timed: Timed
     shown: FloatArray | None = None
     earlier: float = 0.0
+    moves: bool = False
+
+    def held(self) -> "JointTable":
+        """The same with values that are held from row to row: the means between them."""
+        if not self.moves:
+            return self
+        lasts = np.append(np.diff(self.time) > 0.0, True)
+        means = np.vstack([0.5 * (self.values[:-1] + self.values[1:]), self.values[-1:]])
+        return replace(self, time=self.time[lasts], values=means[lasts], moves=False)
 
     def around(self, at: FloatArray) -> "JointTable":
         """The rows from the one before some ascending times to the one after them."""
@@ -159,7 +170,7 @@ class Quantities:
             joints = tuple(table.joints[k] for k in keep)
             if joints:
                 values = _held(table.values if len(keep) == len(never) else table.values[:, keep])
-                found.append(JointTable(table.time, values, joints, table.timed))
+                found.append(replace(table, values=values, joints=joints))
         return found
 
     def _trajectories(self) -> set[str]:
@@ -175,7 +186,10 @@ class Quantities:
         ]
         columns = self._data[topic].columns
         time, values = unrolled(table.time, table.timed.rows, columns, paths, factors, PERIOD)
-        return JointTable(time, values, table.joints, table.timed)
+        found = JointTable(time, values, table.joints, table.timed, moves=True)
+        changed = (np.diff(values, axis=0) != 0.0).any(axis=1)
+        # Points that are due at once are setpoints, which are held.
+        return found if (changed & (np.diff(time) > 0.0)).any() else found.held()
 
     def velocities(self, positions: Sequence[JointTable]) -> list[JointTable]:
         """Recorded velocities where they fit the positions, derived ones elsewhere."""

@@ -40,7 +40,7 @@ _AXES = {"x", "y", "z", "roll", "pitch", "yaw", "rx", "ry", "rz"}
 _CURRENT = {"current", "cur", "curr", "iq", "strom"}
 _FORCE = {"force", "kraft"}
 #: The sign of a current before the name of a joint, if the unit is one of currents.
-_CURRENT_SIGN = re.compile(r"[Ii][_ .-](?=\w)")
+_CURRENT_SIGN = re.compile(r"[Ii](?:[_ .-](?=\w)|$)")
 _TIMES = {"time", "t", "timestamp", "stamp", "sec", "seconds", "elapsed", "ts", "epoch", "clock",
           "millis", "micros", "nanos", "walltime", "rostime", "zeit", "uhrzeit",
           "zeitstempel"}  # fmt: skip
@@ -81,7 +81,10 @@ class Meaning:
 
 def meaning(topic: str, path: str) -> Meaning | None:
     """What a column is by its name and that of its topic; None: nothing known."""
-    unit = None if _joint_bracket(path) else unit_of(path) or _unit_inside(path)
+    stem = path
+    if _joint_bracket(path):  # `pos_mm[lift]`, a column of the array `pos_mm`
+        stem = re.sub(rf"{_BRACKET.pattern}\s*$", "", path)
+    unit = unit_of(stem) or _unit_inside(stem)
     for tried in (unit, None):
         found = _with_unit(topic, path, tried)
         if found is not None or unit is None:
@@ -110,16 +113,19 @@ def bare(path: str) -> Meaning:
 
 
 def _with_unit(topic: str, path: str, unit: NamedUnit | None) -> Meaning | None:
-    """The meaning with this unit taken off the end of the name; None: it does not fit."""
+    """The meaning with this unit taken out of the name; None: it does not fit."""
     end = len(path) if unit is None else unit.start
-    tail = path[end + unit.length :] if unit is not None else ""
+    length = 0 if unit is None else unit.length
     is_current = unit is not None and unit.unit in CURRENTS
-    sign = _CURRENT_SIGN.match(path) if is_current else None
+    sign = _CURRENT_SIGN.match(path[:end]) if is_current else None
     start = sign.end() if sign is not None else 0
-    field, label, rest = _parts(path[start:end])
-    field = f"{path[:start]}{field}{path[end:]}"
+    first, last, rest = _parts(path[start:end] + path[end + length :])
+    first += start + (length if start + first >= end else 0)
+    last += start + (length if start + last > end else 0)
+    label = path[first:last]
+    field = f"{path[:first]}{{}}{path[last:]}" if label else path
     rest = f"current {rest}" if start else rest
-    words = [_word(p) for p in _PIECE.findall(f"{rest} {tail}")]
+    words = [_word(p) for p in _PIECE.findall(rest)]
     said = set(words)
     if said & _OTHER and "joint" not in said:
         return None
@@ -157,7 +163,9 @@ def _kind(words: Sequence[str], unit: NamedUnit | None, label: str) -> tuple[str
     if unit is not None and known in _BY_UNIT:
         about = {_word(p) for p in _PIECE.findall(label)}
         is_joint = bool(label) and not about & _OTHER and not about <= _AXES
-        return (_BY_UNIT[known], unit.unit) if is_joint and (only or not said) else ("", "")
+        is_told = only and bool(said & (_COMMAND | _TELLS_POSITION)) and not about & _OTHER
+        fits = is_told or (is_joint and (only or not said))
+        return (_BY_UNIT[known], unit.unit) if fits else ("", "")
     if only and (said & _COMMAND or said & _TELLS_POSITION):
         return "position", min(said & (_COMMAND | _TELLS_POSITION))
     if list(words) == ["observation", "state"]:
@@ -193,21 +201,18 @@ def _joint_bracket(path: str) -> bool:
     return unit_of(path) is None or path[: hits[-1].start()].rstrip() == ""
 
 
-def _parts(path: str) -> tuple[str, str, str]:
-    """(field with {}, label, the rest of the name) of a path."""
+def _parts(path: str) -> tuple[int, int, str]:
+    """(where the label begins and ends, the rest of the name) of a path."""
     hits = list(_BRACKET.finditer(path))
-    if hits:
-        named = [h for h in hits if not h.group(1).isdigit() and not _is_quantity(h.group(1))]
-        chosen = named[-1] if named else next((h for h in hits if h.group(1).isdigit()), hits[-1])
-        rest = path[: chosen.start()] + " " + path[chosen.end() :]
-        label, after = chosen.group(1), ""
-        if "." in label:  # `hip.pos`
-            stem, _, tail = label.rpartition(".")
-            if _is_quantity(tail):
-                label, after, rest = stem, f".{tail}", f"{rest} {tail}"
-        where = f"{path[: chosen.start()]}[{{}}{after}]{path[chosen.end() :]}"
-        return where, label, rest
-    return _named(path)
+    if not hits:
+        return _named(path)
+    named = [h for h in hits if not h.group(1).isdigit() and not _is_quantity(h.group(1))]
+    chosen = named[-1] if named else next((h for h in hits if h.group(1).isdigit()), hits[-1])
+    rest = path[: chosen.start()] + " " + path[chosen.end() :]
+    stem, _, tail = chosen.group(1).rpartition(".")
+    if stem and _is_quantity(tail):  # `hip.pos`
+        return chosen.start(1), chosen.start(1) + len(stem), f"{rest} {tail}"
+    return chosen.start(1), chosen.end(1), rest
 
 
 def _is_quantity(text: str) -> bool:
@@ -215,7 +220,7 @@ def _is_quantity(text: str) -> bool:
     return any(words & known for known in _WORDS.values())
 
 
-def _named(path: str) -> tuple[str, str, str]:
+def _named(path: str) -> tuple[int, int, str]:
     """The joint in the name of a column: the longest run of words that are not about quantities."""
     known = set().union(*_WORDS.values()) | _COMMAND | _MEASURED | {"dot", "ddot"}
     runs: list[list[re.Match[str]]] = [[]]
@@ -230,9 +235,8 @@ def _named(path: str) -> tuple[str, str, str]:
     while len(run) > 1 and _word(run[0].group()) in ("state", "states", "data", "log", "value"):
         run = run[1:]
     if not run:
-        return path, "", path
+        return 0, 0, path
     start, end = run[0].start(), run[-1].end()
     slash = path.rfind("/", start, end)
     start = slash + 1 if slash >= 0 else start
-    label = path[start:end]
-    return f"{path[:start]}{{}}{path[end:]}", label, f"{path[:start]} {path[end:]}"
+    return start, end, f"{path[:start]} {path[end:]}"

@@ -25,7 +25,7 @@ from mjrig.robot_logs.mapping.log_units import (
     known_kind,
 )
 from mjrig.robot_logs.mapping.motor_order import robot_by_motors, sdk_name
-from mjrig.robot_logs.mapping.survey import STAMPS, Survey
+from mjrig.robot_logs.mapping.survey import Survey
 
 #: Words in names of slides; a shoulder's lift is a hinge.
 _SLIDES = ("lift", "prismatic", "slide", "linear", "gripper_finger")
@@ -103,7 +103,6 @@ class _Guess:
             base=base,
             time={t: s for t, s in time.items() if s is not None},
             rate=rate,
-            unused=self._unused(sources, base, time),
             reasons=self._reasons,
             lacking=tuple(self._lacking(sources, names, joints, time, rate)),
         )
@@ -285,34 +284,6 @@ class _Guess:
         if empty:
             self._reasons["columns"] = f"without a single number are not used: {listed(empty)}"
 
-    def _unused(
-        self,
-        sources: Mapping[str, list[Candidate]],
-        base: Mapping[str, BaseSource],
-        time: Mapping[str, TimeSource | None],
-    ) -> dict[str, tuple[str, ...]]:
-        """Topics that nothing is made of, and fields of the others; indices as […]."""
-        used: dict[str, set[str]] = {}
-        for entry in chain.from_iterable(sources.values()):
-            used.setdefault(entry.topic, set()).update(entry.paths())
-        for source in base.values():
-            used.setdefault(source.topic, set()).update(source.fields)
-        for name, stamp in time.items():
-            if stamp is not None:
-                used.setdefault(name, set()).add(stamp.stamp)
-        found: dict[str, tuple[str, ...]] = {}
-        for name, topic in self._found.topics.items():
-            if topic.topic.problem:
-                found[name] = (topic.topic.problem,)
-                continue
-            every = [*topic.ranges, *topic.empty]
-            left = [p for p in every if p not in used.get(name, ()) and p not in STAMPS]
-            known = {_short(path) for path in used.get(name, ())}
-            short = dict.fromkeys(s for s in map(_short, left) if s not in known)
-            if short:
-                found[name] = tuple(short)
-        return found
-
 
 _BASES = (
     ("position", ("pose.pose.position.x", "pose.pose.position.y", "pose.pose.position.z"), "wxyz"),
@@ -349,7 +320,3 @@ def _plain(label: str) -> str:
     """A joint's name without its separators, capitals and words that all joints have."""
     text = re.sub(r"[\W_]+", "", label.lower())
     return re.sub("joint|axis|achse|gelenk", "", text) or text
-
-
-def _short(path: str) -> str:
-    return re.sub(r"\[\d+\]", "[…]", path)

@@ -103,7 +103,6 @@ class LogMap:
     time: Mapping[str, TimeSource] = field(default_factory=dict)
     rate: float | None = None
     offset: float | None = None
-    unused: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     reasons: Mapping[str, str] = field(default_factory=dict)
     lacking: tuple[str, ...] = ()
     path: Path | None = None
@@ -214,7 +213,7 @@ class _Parser:
         self._check_constants(joints, sources)
         base = {str(n): self._base(str(n), e) for n, e in self._map("base", data).items()}
         time = {str(n): self._time(str(n), e) for n, e in self._map("time", data).items()}
-        unused = {str(t): tuple(map(str, v or ())) for t, v in self._map("unused", data).items()}
+        self._map("unused", data)
         if "position" not in sources:
             raise self._fail("position", "is missing: say where the positions of joints are")
         for name in ("rate", "offset"):
@@ -229,7 +228,6 @@ class _Parser:
             time=time,
             rate=None if rate is None else float(rate),
             offset=None if data.get("offset") is None else float(data["offset"]),
-            unused=unused,
             path=self._path,
         )
 

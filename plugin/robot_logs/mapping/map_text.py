@@ -6,6 +6,7 @@ from itertools import islice
 
 from mjrig.robot_logs.mapping.log_map import FORMAT, KEY, LogMap, LogSource, MappedJoint
 from mjrig.robot_logs.mapping.survey import Survey
+from mjrig.robot_logs.mapping.used_fields import unused_fields
 
 #: So many fields of a topic are listed where nothing could be guessed.
 MOST_LISTED = 200
@@ -47,10 +48,11 @@ def _lines(mapping: LogMap, found: Survey) -> Iterator[str]:
         yield "# rate: 100 # rows per second"
     if mapping.offset is not None:
         yield f"offset: {mapping.offset!r} # added to the stamps of commands [s]"
-    if mapping.unused:
+    unused = unused_fields(mapping, found)
+    if unused:
         empty = _said(why, "columns", "; columns ")
         yield f"unused: # nothing is made of these; the list itself has no effect{empty}"
-        for topic, paths in mapping.unused.items():
+        for topic, paths in unused.items():
             note = _said(why, f"unused {topic}", " # ")
             yield f"  {_text(topic)}: [{', '.join(map(_text, paths))}]{note}"
 

@@ -15,6 +15,8 @@ ENOUGH = 8192
 _NO_STAMPS: Stamps = np.zeros(0, dtype=np.int64)
 #: Where messages keep the time of their measurement: seconds, and the rest [ns].
 HEADERS = (("header.stamp.sec", "header.stamp.nanosec"), ("stamp.sec", "stamp.nanosec"))
+#: Points of trajectories: the first, and where each says when it is due (seconds, the rest [ns]).
+POINTS, DUE = "points[0].", ("time_from_start.sec", "time_from_start.nanosec")
 TICK = "tick"
 STAMPS = {path for pair in HEADERS for path in pair} | {TICK}
 

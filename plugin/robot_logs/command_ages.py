@@ -49,6 +49,8 @@ PARTS, POSSIBLE, ALIKE = 4, 0.5, 0.6
 REPEATED, CLOSE = 0.05, 0.9
 #: Share of the possible ages that are not taken for the oldest, which is known a little too young.
 OLDEST = 0.95
+#: A curve that free ages do not make smoother than this is one already, or none.
+HOPELESS = 0.6
 #: The curve must be so much smoother, and ages must differ by this share of the period.
 SMOOTHER, VARY = 0.05, 0.05
 #: Ages may exceed what they can be by this share, for jitter.
@@ -169,6 +171,8 @@ def _timed(
     if known is not None:
         return _told(shown, curve, rate, counting.every(known))
     ages = _ages(shown, curve, np.zeros(len(shown)), OLDER * rate)
+    if _roughness(shown - ages, curve) > HOPELESS * _roughness(shown, curve):
+        return None
     found = [
         _told(shown, curve, rate, counting.in_all(count))
         for count in _counts(np.diff(shown - ages), least)

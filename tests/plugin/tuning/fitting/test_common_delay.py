@@ -110,6 +110,7 @@ def misses(found: Fit, joints: list[Joint]) -> list[str]:
     return said
 
 
+@pytest.mark.skipif(not CAMPAIGN, reason="takes long; runs in `make campaign`")
 @pytest.mark.campaign
 def test_intervals_hold_whether_delays_are_one_or_not(tmp_path: Path, tally: Tally) -> None:
     for k, rng in enumerate(tally.cases("delays in common", 1, 40, minutes=3)):

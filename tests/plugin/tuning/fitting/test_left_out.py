@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mjrig.tuning.fitting.fit import Fit, fit
-from tests.campaign import Tally
+from tests.campaign import CAMPAIGN, Tally
 from tests.plugin.tuning.fitting.synthetic_logs import Robot, Truth, random_truth
 
 SECONDS = 6.0
@@ -54,6 +54,7 @@ def test_a_push_is_left_out(tmp_path: Path, tally: Tally) -> None:
                 tally.found(f"{about}: {e.parameter} {e.value:g} instead of {true:g}")
 
 
+@pytest.mark.skipif(not CAMPAIGN, reason="takes long; runs in `make campaign`")
 @pytest.mark.campaign
 def test_nothing_is_left_out_otherwise(tmp_path: Path, tally: Tally) -> None:
     for k, rng in enumerate(tally.cases("nothing to leave out", 1, 30, minutes=3)):

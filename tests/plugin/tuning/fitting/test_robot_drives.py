@@ -109,6 +109,7 @@ def test_a_delay_at_its_bound_is_none(tmp_path: Path) -> None:
     assert delay.reason == "the longest that was tried: --bounds delay=0:24 tries longer ones"
 
 
+@pytest.mark.skipif(not CAMPAIGN, reason="takes long; runs in `make campaign`")
 def test_a_clean_log_tells_kv_from_damping_by_its_efforts_only(tmp_path: Path) -> None:
     """In a simulation the integrator tells them apart, which no robot's log can."""
     found = fitted(tmp_path, Drive(row=0.001, noise=1e-3))

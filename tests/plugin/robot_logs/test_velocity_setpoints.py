@@ -17,7 +17,7 @@ SPANS = [(1.0, 1.0), (0.0, 1.0), (0.4, 1.0), (0.0, 0.6), (0.3, 0.7)]
 
 @pytest.mark.campaign
 def test_spans_with_velocity_setpoints_are_found(tmp_path: Path, tally: Tally) -> None:
-    for k, rng in enumerate(tally.cases("unrecorded velocity setpoints", 5, 100, minutes=4)):
+    for k, rng in enumerate(tally.cases("unrecorded velocity setpoints", 3, 100, minutes=4)):
         first, last = SPANS[k] if k < len(SPANS) else sorted(rng.random() for _ in range(2))
         if 0.0 < last - first < 0.3 or 0.0 < first < 0.3 or 0.7 < last < 1.0:
             first, last = SPANS[k % len(SPANS)]  # a second at least of each

@@ -63,6 +63,7 @@ def test_nothing_is_left_out_otherwise(tmp_path: Path, tally: Tally) -> None:
             tally.found(f"{_spans(found)} {found.rejection}")
 
 
+@pytest.mark.skipif(not CAMPAIGN, reason="takes long; runs in `make campaign`")
 def test_a_push_while_held_out_is_said(tmp_path: Path) -> None:
     rng = random.Random(1)
     found = _fitted(tmp_path, rng, replace(random_truth(rng), pushed=(3.5, 3.6, 4.0)))

@@ -102,6 +102,7 @@ def test_a_delay_of_many_steps_is_found(tmp_path: Path) -> None:
     assert found["j", "armature"].value == pytest.approx(TRUTH["armature"], rel=0.05)
 
 
+@pytest.mark.skipif(not CAMPAIGN, reason="takes long; runs in `make campaign`")
 def test_a_delay_at_its_bound_is_none(tmp_path: Path) -> None:
     found = fitted(tmp_path, Drive(delay=0.03), bounds={"delay": (0, 12)})
     delay = found["j", "delay"]

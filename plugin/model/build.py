@@ -1,8 +1,8 @@
 """Build: scene → MjSpec → MjModel, and the addresses of each actor in it."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import Any
@@ -25,6 +25,7 @@ from mjrig.model.global_sections import (
 )
 from mjrig.model.initial_state import with_states
 from mjrig.model.model_keys import compiled_keys
+from mjrig.model.model_references import references
 from mjrig.model.write_actuators import Authored, finish_actuators
 from mjrig.model_files.compiler_settings import texts
 from mjrig.model_files.model_source import load, one_line
@@ -270,14 +271,45 @@ def _attach(world: Any, part: Part, there: Place) -> None:
     body = _body(world, there.body)
     _check_ground(part, body)
     frame = body.add_frame(pos=there.pose.position, quat=there.pose.quaternion)
-    wanted = _count(world) + _count(part.spec)
+    expected_count = _count(world) + _count(part.spec)
     with part.blaming_model():
-        world.attach(part.spec, prefix=f"{part.name}/", frame=frame)
-        if _count(world) != wanted:
+        with _references_to_world(world, part.spec):
+            world.attach(part.spec, prefix=f"{part.name}/", frame=frame)
+        if _count(world) != expected_count:
             # NOTE: attaching silently leaves out what refers to a name that does not exist,
             # and so does copying; compiling the model as it was read names it.
             load(part.actor).compile()
             raise ValueError("something refers to a name that the model does not have")
+
+
+@contextmanager
+def _references_to_world(world: Any, spec: Any) -> Iterator[None]:
+    """Keep references to the world body while a spec is attached.
+
+    Attaching drops sensors and actuators that refer to `world`, and prefixes it in targets of
+    cameras and lights. They refer to another body meanwhile; handles stay valid.
+    """
+    to_world = [
+        reference
+        for reference in references(spec, ("camera", "light", "sensor", "actuator"))
+        if reference.kind == "body" and reference.name == WORLD
+    ]
+    if not to_world:
+        yield
+        return
+    placeholder = next((body for body in spec.bodies if body.name not in ("", WORLD)), None)
+    temporary = None
+    if placeholder is None:
+        placeholder = temporary = spec.worldbody.add_body(name="world_reference")
+    for reference in to_world:
+        assert reference.write is not None  # these four kinds hold a name
+        reference.write(placeholder.name)
+    yield
+    for reference in to_world:
+        assert reference.write is not None
+        reference.write(WORLD)
+    if temporary is not None:
+        world.delete(temporary)
 
 
 def _body(world: Any, name: str) -> Any:

@@ -75,10 +75,10 @@ class ModelReference:
     drop: Callable[[], None] | None = None
 
 
-def elements(spec: Any) -> Iterator[ModelElement]:
-    """Every element a scene may refer to, except the world body."""
-    for kind, many in KINDS.items():
-        for handle in getattr(spec, many):
+def elements(spec: Any, kinds: Sequence[str] = tuple(KINDS)) -> Iterator[ModelElement]:
+    """Every element of these kinds that a scene may refer to, except the world body."""
+    for kind in kinds:
+        for handle in getattr(spec, KINDS[kind]):
             if kind != "body" or handle.name != "world":
                 yield ModelElement(kind, handle)
 
@@ -121,9 +121,9 @@ def inside(spec: Any, bodies: set[str]) -> Iterator[ModelElement]:
 # References -------------------------------------------------------------------------------------
 
 
-def references(spec: Any) -> Iterator[ModelReference]:
-    """Every reference between elements."""
-    for element in elements(spec):
+def references(spec: Any, kinds: Sequence[str] = tuple(KINDS)) -> Iterator[ModelReference]:
+    """Every reference from elements of these kinds to others."""
+    for element in elements(spec, kinds):
         find = _FIND.get(element.kind)
         if find is not None:
             yield from (r for r in find(spec, element) if r.name)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 
@@ -10,7 +11,8 @@ def exports(
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """The `__getattr__` and `__dir__` of a package.
 
-    Importing the package then imports nothing else. Checkers see the same names as imports under
+    Importing the package then imports nothing else; its modules are attributes too, so that
+    `mjrig.sim.export` works after `import mjrig`. Checkers see the same names as imports under
     TYPE_CHECKING.
 
     Args:
@@ -19,8 +21,11 @@ def exports(
     """
 
     def get(name: str) -> Any:
-        if name not in homes:
+        if name in homes:
+            return getattr(import_module(f"mjrig.{homes[name]}"), name)
+        module = f"{package}.{name}"
+        if name.startswith("_") or find_spec(module) is None:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return getattr(import_module(f"mjrig.{homes[name]}"), name)
+        return import_module(module)
 
     return get, lambda: sorted(homes)

@@ -12,6 +12,8 @@ from mjrig.errors import MissingExtraError
 
 Picture = np.ndarray[Any, np.dtype[np.uint8]]
 FPS = 30
+#: A longer gap while nothing runs is a jump, such as a drag of the timeline, not slow motion.
+_JUMP_S = 1.0
 
 
 def save_picture(picture: Picture, path: Path) -> None:
@@ -44,13 +46,19 @@ class Video:
         )
         self._writer.send(None)
         self._due = self._last = -math.inf
+        self._was_running = False
         self.frames = 0
 
-    def add(self, picture: Picture, time: float) -> None:
-        """Show this picture until its simulated time; a time that went back or jumped restarts."""
-        if time < self._last or time > self._due + 1.0:
+    def add(self, picture: Picture, time: float, *, is_running: bool = True) -> None:
+        """Show this picture until its simulated time.
+
+        A run counts in full, however rarely the window draws. The clock of the video starts again
+        where time goes back, or jumps by more than a second while nothing runs.
+        """
+        jumped = time > self._due + _JUMP_S and not (is_running or self._was_running)
+        if time < self._last or jumped or not self.frames:
             self._due = time
-        self._last = time
+        self._last, self._was_running = time, is_running
         while self._due <= time + 1e-9:
             self._write(picture)
             self._due += 1.0 / FPS

@@ -22,6 +22,8 @@ class ViewportCapture:
         self._scale_before_video: float | None = None
         #: Whether a picture for the video is being taken; in a browser that takes a while.
         self._is_awaiting = False
+        #: Whether the simulation ran since the last picture of the video was asked for.
+        self._has_run = False
 
     @property
     def is_filming(self) -> bool:
@@ -30,6 +32,7 @@ class ViewportCapture:
 
     def tick(self) -> None:
         """Add a frame to the video that is being made."""
+        self._has_run |= self.state.simulation.frame.playing
         if self._video is not None and not self.state.attempt(self._film):
             self.stop_video()  # report it once, not with every frame
 
@@ -37,13 +40,13 @@ class ViewportCapture:
         view = self.viewport.view
         if self._video is None or view is None or self._is_awaiting:
             return
-        video, time = self._video, self.state.simulation.frame.time
-        self._is_awaiting = True
+        video, time, has_run = self._video, self.state.simulation.frame.time, self._has_run
+        self._is_awaiting, self._has_run = True, False
 
         def add(picture: Picture) -> None:
             self._is_awaiting = False
             if video is self._video:
-                video.add(picture, time)
+                video.add(picture, time, is_running=has_run)
 
         view.photograph(add)
 

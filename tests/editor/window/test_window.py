@@ -611,7 +611,7 @@ def test_a_video_that_breaks_off_is_told_of_once(here: Path) -> None:
         video = bench.window.captures._video
         assert video is not None
 
-        def fail(picture: Any, time: float) -> None:
+        def fail(picture: Any, time: float, *, is_running: bool) -> None:
             raise OSError("no space left")
 
         video.add = fail  # type: ignore[method-assign]

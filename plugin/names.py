@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from mjrig.errors import BindingError
+from mjrig.pattern_budget import pattern_budget
 from mjrig.patterns import compile_pattern
 
 MAX_LISTED = 12
@@ -94,6 +95,8 @@ class Slots:
     what messages call a slot.
     """
 
+    __slots__ = ("aliases", "kind", "owner")
+
     def __init__(
         self,
         aliases: Sequence[Sequence[str]],
@@ -119,6 +122,7 @@ class Slots:
         """The first alias of each slot."""
         return tuple(a[0] for a in self.aliases)
 
+    @pattern_budget()
     def match(self, pattern: str) -> list[int]:
         """Indices of the slots one of whose names the pattern is, or else matches in full.
 
@@ -145,6 +149,7 @@ class Slots:
         hint = f"did you mean {hint!r}?" if hint else f"available: {listed(names)}"
         return f"{pattern!r} matches no {self.kind}{whose}; {hint}"
 
+    @pattern_budget()
     def spread(self, values: Mapping[str, T], style: str = "") -> dict[int, tuple[str, T]]:
         """Slot → (pattern, value) for a mapping of patterns; `style` formats values in messages.
 
@@ -165,6 +170,7 @@ class Slots:
                 chosen[i] = (pattern, value)
         return chosen
 
+    @pattern_budget()
     def without(
         self, values: Mapping[str, T], taken: Collection[int], *, kept: Collection[str] = ()
     ) -> dict[str, T]:

@@ -4,11 +4,13 @@ import math
 from enum import StrEnum
 from typing import Any, Protocol
 
+from mjrig.components.bridges.event_limits import EventLimiter, shortened
 from mjrig.components.bridges.motors import Motors
 from mjrig.components.bridges.traffic import Traffic
 from mjrig.control.articulation import Articulation
 from mjrig.errors import LeaseError
 from mjrig.properties.component import ActorComponent
+from mjrig.properties.hooks import required
 from mjrig.properties.scalar_kinds import Bool, Choice, Float
 from mjrig.sim.world import World
 
@@ -48,7 +50,7 @@ class Bridge(ActorComponent):
     """Lets a program in another process command the actor; only while it is served.
 
     Nothing listens in a world that is merely built: `mjrig serve` and the editor's Serve call
-    `open`. A subclass implements `start`, `stop`, `receive` and `send`.
+    `open`. A subclass implements `start`, `stop` and `send`, and `receive` if it polls.
     """
 
     enabled = Bool(True, doc="Off: it is not served.")
@@ -91,6 +93,9 @@ class Bridge(ActorComponent):
         self._deadline = self._patience = math.inf
         self._traffic = Traffic()
         self._every = 1
+        self._rejections = EventLimiter(self._report, "messages rejected")
+        self._notices = EventLimiter(self._report, "such events")
+        self._remarks: tuple[str, ...] = ()
 
     # Life ---------------------------------------------------------------------------------------
 
@@ -112,13 +117,18 @@ class Bridge(ActorComponent):
         """Begin to listen.
 
         Raises:
-            MjrigError: an address is taken, or a package is missing; nothing listens then.
+            MjrigError: an address is taken, a package is missing, or a motor has no controller;
+                nothing listens then.
         """
         if self.is_open or not self.enabled or self._robot is None:
             return
+        self.motors.find_controllers()
         self._traffic = Traffic()
         self._every = max(1, round(1.0 / (self.rate * stage.world.timestep)))
         self.start(stage)
+        self._remarks = tuple(filter(None, (self._rate_remark(stage), self.network_remark())))
+        for remark in self._remarks:
+            self._report(remark)
         self._phase, self._last = BridgePhase.WAITING, float(self._robot.data.time)
         self._set_deadline()
         if self.until_command is not Unattended.HOLD and self._take():
@@ -130,11 +140,18 @@ class Bridge(ActorComponent):
             self._phase, self._deadline = BridgePhase.CLOSED, math.inf
             self.stop()
             self.motors.release()
+            self._rejections.flush()
+            self._notices.flush()
 
     @property
     def is_open(self) -> bool:
         """Whether it listens."""
         return self._phase is not BridgePhase.CLOSED
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Warnings about how it is served: rates, networks."""
+        return self._remarks
 
     @property
     def every(self) -> int:
@@ -174,20 +191,25 @@ class Bridge(ActorComponent):
         """Hook: which actuators clients command, in what order."""
         return Motors(robot, list(robot.bindings), self.label)
 
+    @required()
     def start(self, stage: ServedWorld) -> None:
         """Hook: begin to listen."""
 
+    @required()
     def stop(self) -> None:
         """Hook: stop listening."""
 
     def receive(self, time: float) -> None:
         """Hook: take what came in; called before every step."""
 
+    @required()
     def send(self) -> None:
         """Hook: send the state; called after every `every` steps of a world that is served."""
 
     def attend(self, wait: float = 0.05) -> bool:
         """Hook: answer requests between steps; True: it decides itself when to step.
+
+        No exception leaves it, whatever a client sent.
 
         Args:
             wait: how long a bridge that decides waits for a request [s].
@@ -197,6 +219,10 @@ class Bridge(ActorComponent):
     @property
     def address(self) -> str:
         """Hook: where it listens, for people."""
+        return ""
+
+    def network_remark(self) -> str:
+        """Hook: a warning if other machines can reach it; called once it listens."""
         return ""
 
     # Run ----------------------------------------------------------------------------------------
@@ -223,14 +249,32 @@ class Bridge(ActorComponent):
         self._last, self._deadline = time, time + self._patience
         if self._phase is not BridgePhase.COMMANDED:
             if self._phase is BridgePhase.LOST:
-                self.robot.report("bridge", f"{self.label}: commands arrive again")
+                self.notify("commands arrive again")
             self._phase = BridgePhase.COMMANDED
 
     def reject(self, reason: str) -> None:
-        """A message is not used; the first of a row is reported as an event."""
-        if not self.traffic.log or self.traffic.log[-1].reason != reason:
-            self.robot.report("bridge", f"{self.label}: rejected: {reason}")
-        self.traffic.reject(reason)
+        """A message is not used; the first ones are reported as events, the others counted."""
+        self.traffic.reject(shortened(reason))
+        self._rejections.add(reason, "rejected: ")
+
+    def notify(self, text: str) -> None:
+        """Report an event that clients can cause; a flood of them is summarised."""
+        self._notices.add(text)
+
+    def _report(self, text: str) -> None:
+        self.robot.report("bridge", f"{self.label}: {text}")
+
+    def _rate_remark(self, stage: ServedWorld) -> str:
+        """A warning if states cannot be sent at `rate`: only every whole number of steps."""
+        timestep = stage.world.timestep
+        actual = 1.0 / (self._every * timestep)
+        if abs(actual - self.rate) <= 1e-3 * self.rate:
+            return ""
+        return (
+            f"states are sent at {actual:.4g} Hz instead of {self.rate:.4g}: after every "
+            f"{self._every} steps of {timestep * 1000.0:.4g} ms; "
+            f"set rate to {actual:.4g}, or the timestep to {1e3 / self.rate:.4g} ms or a fraction"
+        )
 
     def take_over(self) -> bool:
         """Get the right to command; False: somebody else has it, and the message is rejected."""
@@ -248,8 +292,6 @@ class Bridge(ActorComponent):
         self._phase = BridgePhase.LOST
         self._deadline = math.inf
         self.motors.relax(self.damping)
-        self.robot.report(
-            "bridge",
-            f"{self.label}: no command for {self.timeout:g} s; the motors damp "
-            f"with {self.damping:g} N·m·s/rad",
+        self.notify(
+            f"no command for {self.timeout:g} s; the motors damp with {self.damping:g} N·m·s/rad"
         )

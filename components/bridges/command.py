@@ -79,6 +79,8 @@ def run(options: argparse.Namespace) -> int:
         recorders = [stack.enter_context(r) for r in _recorders(world, options)]
         for bridge in serving.bridges:
             print(f"{bridge.label}: {bridge.address}", flush=True)
+            for remark in bridge.remarks:
+                print(f"warning: {bridge.label}: {remark}", file=sys.stderr, flush=True)
         for stream in streams:
             print(f"stream: {stream.sink.address}", flush=True)
         print(punctual.text, flush=True)
@@ -121,11 +123,14 @@ def _interrupt(number: int, frame: object) -> None:
 class _Traffic:
     """Prints a line per bridge and second in which commands came, and every event, to stderr.
 
-    When they stop coming it says so, once.
+    When commands stop, it prints that once. All of it has a limit, whatever clients send.
     """
 
     def __init__(self, serving: "Serving") -> None:
+        from mjrig.components.bridges.event_limits import LogBudget
+
         self._serving, self._events = serving, serving.world.event_count
+        self._budget = LogBudget()
         self._accepted = dict.fromkeys(serving.bridges, 0)
         self._silent: dict[object, str] = dict.fromkeys(serving.bridges, "")
 
@@ -133,10 +138,15 @@ class _Traffic:
         world = self._serving.world
         new, self._events = world.event_count - self._events, world.event_count
         for event in world.events[-new:] if new else ():
-            print(event, file=sys.stderr)
+            self._print(str(event))
         for bridge in self._serving.bridges:
             if line := self._line(bridge):
-                print(f"t={world.time:.1f} s: {bridge.label}: {line}", file=sys.stderr)
+                # Half of the limit is for events.
+                self._print(f"t={world.time:.1f} s: {bridge.label}: {line}", reserve=0.5)
+
+    def _print(self, text: str, reserve: float = 0.0) -> None:
+        for line in self._budget.lines(text, reserve=reserve):
+            print(line, file=sys.stderr)
 
     def _line(self, bridge: "Bridge") -> str:
         """Empty: nothing has changed since the last one."""

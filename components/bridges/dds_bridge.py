@@ -1,20 +1,31 @@
 """DdsBridge: base class of the bridges that speak DDS, in a process of their own."""
 
 from collections.abc import Mapping
+from enum import StrEnum
 from importlib.util import find_spec
 from typing import Any
 
 from mjrig.arrays import FloatArray
 from mjrig.components.bridges.bridge import Bridge, ServedWorld
 from mjrig.components.bridges.dds.link import DdsLink, LocalLink
+from mjrig.components.bridges.dds.loopback import LOOPBACK
 from mjrig.components.bridges.dds.wire import REJECTED, Wire
+from mjrig.components.bridges.event_limits import reason_of
 from mjrig.components.bridges.raw_state import RawState
 from mjrig.errors import BindingError, MissingExtraError
-from mjrig.properties.scalar_kinds import Float, Int, Text
+from mjrig.properties.hooks import required
+from mjrig.properties.scalar_kinds import Choice, Float, Int, Text
 from mjrig.sim.world import World
 
 #: Texts that are taken before one step; more wait for the next.
 _MOST_TEXTS = 16
+
+
+class SenderClock(StrEnum):
+    """How the clocks of senders relate to the one of this machine."""
+
+    ESTIMATED = "estimated"
+    SHARED = "shared"
 
 
 class DdsBridge(Bridge):
@@ -35,6 +46,12 @@ class DdsBridge(Bridge):
         unit="s",
         category="Safety",
         doc="Oldest command that is used, by its sender's clock; inf: any.",
+    )
+    clock = Choice(
+        SenderClock.ESTIMATED,
+        category="Safety",
+        doc="Senders' clocks for max_age: estimated corrects a constant offset of each, shared "
+        "means that they have the time of this machine.",
     )
     imu = Text("imu", doc="Site of the inertial sensor; the base where there is none.")
 
@@ -66,6 +83,7 @@ class DdsBridge(Bridge):
             "domain": self.domain,
             "interface": self.interface,
             "max_age": self.max_age,
+            "shared_clock": self.clock is SenderClock.SHARED,
             "reader": self.raw.reader,
             **self.settings(),
         }
@@ -108,6 +126,14 @@ class DdsBridge(Bridge):
     def address(self) -> str:
         return f"DDS domain {self.domain} on {self.interface}"
 
+    def network_remark(self) -> str:
+        if self.interface in LOOPBACK:
+            return ""
+        return (
+            f"DDS on {self.interface} has neither tokens nor encryption: every program in that "
+            "network can command this robot, and a real robot there gets the same messages"
+        )
+
     @property
     def link(self) -> DdsLink | LocalLink | None:
         """The process, while it is open."""
@@ -138,18 +164,23 @@ class DdsBridge(Bridge):
         for command in link.commands():
             if not self.take_over():
                 return
-            self.use(command)
+            try:
+                self.use(command)
+            except Exception as error:  # sent by somebody else: it must not stop the world
+                self.reject(reason_of(error))
+                continue
             self.commanded(time, command[0])
 
     def _take_texts(self, link: DdsLink | LocalLink) -> None:
         for _ in range(min(len(link.texts), _MOST_TEXTS)):
             frame = link.text()
-            said = frame[1:].decode(errors="replace")
+            text = frame[1:].decode(errors="replace")
             if frame[:1] == REJECTED:
-                self.reject(said)
-            elif said:  # a process that was started again says without words that it listens
-                self.robot.report("bridge", f"{self.label}: {said}")
+                self.reject(text)
+            elif text:  # a process that was started again says without words that it listens
+                self.notify(text)
 
+    @required()
     def make_wire(self) -> Wire:
         """Hook: its messages, without DDS."""
         raise NotImplementedError

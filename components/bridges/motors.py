@@ -27,9 +27,6 @@ class Motors:
         bindings: which, in the client's order.
         holder: who commands, for leases and tables.
         strict: whether a PDController must drive each of them.
-
-    Raises:
-        BindingError: `strict`, and no PDController drives one of them.
     """
 
     def __init__(
@@ -46,9 +43,10 @@ class Motors:
         self.columns = np.array([names.index(b.actuator) for b in bindings], dtype=np.intp)
         self.qpos = np.array([b.qpos_address for b in bindings], dtype=np.intp)
         self.dof = np.array([b.dof_address for b in bindings], dtype=np.intp)
-        self._shares = _shares(robot, self.bindings, holder, strict=strict)
+        self._strict = strict
+        self._shares: tuple[Share, ...] = ()
         #: Which of them have gains that a client can set.
-        self.with_gains = np.array(sorted(i for s in self._shares for i in s[2]), dtype=np.intp)
+        self.with_gains = np.array([], dtype=np.intp)
         self._lease: Lease | None = None
         #: Controllers with the gains that they were given, and the number of these.
         self._given: list[tuple[PDController, FloatArray, FloatArray]] = []
@@ -57,6 +55,15 @@ class Motors:
 
     def __len__(self) -> int:
         return len(self.bindings)
+
+    def find_controllers(self) -> None:
+        """Find the controllers of the motors; those listed after the bridge are on the robot now.
+
+        Raises:
+            BindingError: `strict`, and no PDController drives one of them.
+        """
+        self._shares = _shares(self._robot, self.bindings, self._holder, strict=self._strict)
+        self.with_gains = np.array(sorted(i for s in self._shares for i in s[2]), dtype=np.intp)
 
     # Who commands -------------------------------------------------------------------------------
 
@@ -163,6 +170,17 @@ class Motors:
         """Velocities of the joints."""
         found: FloatArray = self._robot.data.qvel[self.dof]
         return found
+
+
+def motors_hint(robot: Articulation) -> str:
+    """How a robot whose joints have position actuators gets motors; empty if it has none."""
+    servos = [b.actuator for b in robot.bindings.unbound if b.kind == "position" and b.on_joint]
+    if not servos:
+        return ""
+    return (
+        f"{len(servos)} of its joints have position actuators, such as {servos[0]!r}: set "
+        "use_motors: true on the actor, which makes motors of them"
+    )
 
 
 def _target_memory(robot: Articulation, columns: npt.NDArray[np.intp]) -> list[Any] | None:

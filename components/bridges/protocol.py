@@ -4,12 +4,13 @@ docs/serving.md describes it. Nothing that a client sends raises: the reply says
 """
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from mjrig.arrays import FloatArray
+from mjrig.components.bridges.event_limits import shortened
 from mjrig.errors import MjrigError
 from mjrig.names import suggestion
 
@@ -23,6 +24,25 @@ LARGEST = 1 << 20
 MOST_STEPS = 100_000
 #: Largest number that a target or gain may be.
 _TOO_LARGE = 1e9
+#: Rows of setpoints, in the order of `Setpoints.values`, and gains that a request may contain.
+ROWS = ("position", "velocity", "feedforward")
+GAINS = ("kp", "kv")
+_COMMAND = (*ROWS, *GAINS, "sequence", "take")
+#: Keys that a request may have besides `op` and `token`.
+KEYS: Mapping[str, tuple[str, ...]] = {
+    "get": ("sensors",),
+    "set": _COMMAND,
+    "step": ("n", "sensors", *_COMMAND),
+    "run": ("take",),
+    "pause": ("take",),
+    "cancel": ("take",),
+    "reset": ("keyframe", "sensors", "take"),
+    "release": ("take",),
+}
+#: Letters of a misspelt word that are compared with the right ones: comparing takes time.
+_COMPARED_LETTERS = 50
+#: How a client gets what another one has.
+TAKE_HINT = 'add "take": true to take over'
 
 
 class RequestError(MjrigError, ValueError):
@@ -72,21 +92,26 @@ def op_of(request: Mapping[str, Any], known: Mapping[str, Any]) -> str:
     """
     op = request.get("op")
     if not isinstance(op, str) or op not in known:
-        hint = suggestion(op, known) if isinstance(op, str) else f"one of {', '.join(known)}"
-        raise RequestError(f"op: {op!r} is not known; {hint}")
+        hint = (
+            suggestion(op[:_COMPARED_LETTERS], known)
+            if isinstance(op, str)
+            else f"one of {', '.join(known)}"
+        )
+        raise RequestError(f"op: {shortened(repr(op))} is not known; {hint}")
     return op
 
 
-def check_keys(request: Mapping[str, Any], op: str, known: Collection[str]) -> None:
-    """Refuse what nothing would be done with: a misspelt gain, say.
+def check_keys(request: Mapping[str, Any], op: str) -> None:
+    """Reject keys that would be ignored: a misspelt gain, say.
 
     Raises:
-        RequestError: a key is none of `known`.
+        RequestError: the operation has no such key.
     """
+    keys = KEYS.get(op, ())
     for key in request:
-        if key != "op" and key not in known:
-            hint = suggestion(str(key), known) if known else "it takes no others"
-            raise RequestError(f"{op}: unknown key {key!r}; {hint}")
+        if key != "op" and key not in keys:
+            hint = suggestion(key[:_COMPARED_LETTERS], keys) if keys else "it takes no others"
+            raise RequestError(f"{op}: unknown key {shortened(repr(key))}; {hint}")
 
 
 def whole(request: Mapping[str, Any], name: str, default: int, low: int, high: int) -> int:
@@ -97,7 +122,20 @@ def whole(request: Mapping[str, Any], name: str, default: int, low: int, high: i
     """
     value = request.get(name, default)
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        raise RequestError(f"{name}: must be a whole number from {low} to {high}, got {value!r}")
+        text = shortened(repr(value))
+        raise RequestError(f"{name}: must be a whole number from {low} to {high}, got {text}")
+    return value
+
+
+def flag(request: Mapping[str, Any], name: str) -> bool:
+    """A switch of a request, off by default.
+
+    Raises:
+        RequestError: it is neither true nor false.
+    """
+    value = request.get(name, False)
+    if not isinstance(value, bool):
+        raise RequestError(f"{name}: must be true or false, got {shortened(repr(value))}")
     return value
 
 

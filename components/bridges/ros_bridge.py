@@ -9,8 +9,10 @@ import numpy as np
 from mjrig.arrays import FloatArray
 from mjrig.components.bridges.dds.ros_wire import TARGETS, RosWire
 from mjrig.components.bridges.dds_bridge import DdsBridge
-from mjrig.components.bridges.motors import Motors
+from mjrig.components.bridges.event_limits import reason_of
+from mjrig.components.bridges.motors import Motors, motors_hint
 from mjrig.control.articulation import Articulation
+from mjrig.errors import BindingError
 from mjrig.properties.scalar_kinds import Float, Text
 
 
@@ -54,6 +56,9 @@ class RosBridge(DdsBridge):
 
     def make_motors(self, robot: Articulation) -> Motors:
         on_joints = [b for b in robot.bindings if b.on_joint]
+        hint = motors_hint(robot)
+        if not on_joints and hint:
+            raise BindingError(f"{self.label}: {robot.name!r} has no motors; {hint}")
         return Motors(robot, on_joints, self.label, strict=False)
 
     def settings(self) -> Mapping[str, Any]:
@@ -77,7 +82,11 @@ class RosBridge(DdsBridge):
     def before_controls(self, time: float) -> None:
         super().before_controls(time)
         if self._path is not None and self.is_open and self.motors.is_held:
-            self._follow(self._path, time - self._path_began)
+            try:
+                self._follow(self._path, time - self._path_began)
+            except Exception as error:  # sent by somebody else: it must not stop the world
+                self._path = None
+                self.reject(reason_of(error))
 
     def use(self, command: "memoryview[float]") -> None:
         values = np.array(command[1:])

@@ -18,6 +18,8 @@ LAG = 0.1
 HURRY = 4.0
 #: A world that drops so many lags in this time [s] is too slow for the clock.
 LAGS, SLOW = 5, 2.0
+#: How long a bridge in lock step waits for a request [s]: clients of other bridges wait as well.
+ALONE, SHARED = 0.05, 0.002
 
 
 class NothingToServe(MjrigError, ValueError):
@@ -138,8 +140,9 @@ class Serving:
         began = due = said = time.perf_counter()
         period = self._world.timestep / self._speed
         attending = [b for b in self.bridges if type(b).attend is not Bridge.attend]
+        wait = ALONE if len(attending) == 1 else SHARED
         while duration is None or due - began < duration:
-            locked = any([bridge.attend() for bridge in attending])
+            locked = any([bridge.attend(wait) for bridge in attending])
             if locked is not self._was_locked:  # then the client keeps the clock, not the world
                 self._was_locked = locked
                 self.punctual.pause(locked)

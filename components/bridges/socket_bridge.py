@@ -1,86 +1,123 @@
 """SocketBridge: one documented protocol over ZMQ and WebSocket."""
 
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from mjrig.arrays import FloatArray
+from mjrig.components.bridges.access import (
+    MIN_TOKEN_LETTERS,
+    network_warning,
+    required_token,
+)
 from mjrig.components.bridges.bridge import Bridge, BridgePhase, ServedWorld
+from mjrig.components.bridges.clients import Client, CommandRight
+from mjrig.components.bridges.event_limits import REPLIED_LETTERS, reason_of, shortened
+from mjrig.components.bridges.lock_step import LockStep, OnLockTimeout, StepJob
 from mjrig.components.bridges.motors import Motors
 from mjrig.components.bridges.protocol import (
+    GAINS,
     MOST_STEPS,
     PROTOCOL,
+    ROWS,
     RequestError,
     check_keys,
     decoded,
     encoded,
+    flag,
     is_json,
-    numbers,
     op_of,
     whole,
 )
+from mjrig.components.bridges.robot_view import RobotView
 from mjrig.control.articulation import Articulation
-from mjrig.control.base import base_address
 from mjrig.errors import MjrigError
-from mjrig.properties.per_actuator import DEFAULT
-from mjrig.properties.scalar_kinds import Bool, Int, Text
-from mjrig.readings.sampler import BindingReader, by_column
+from mjrig.properties.scalar_kinds import Bool, Choice, Float, Int, Text
+from mjrig.readings.sampler import by_column
 
 if TYPE_CHECKING:
     from mjrig.components.bridges.sockets import Sockets
 
-_ROWS = ("position", "velocity", "feedforward")
-_GAINS = ("kp", "kv")
-_COMMAND = (*_ROWS, *_GAINS, "sequence")
-#: What a request may have beside `op`.
-_KEYS = {
-    "get": ("sensors",),
-    "set": _COMMAND,
-    "step": ("n", "sensors", *_COMMAND),
-    "reset": ("keyframe", "sensors"),
-}
-#: Steps between two looks at whether everything still listens.
-_MENDED_EVERY = 100
+#: Steps between two checks of the connections.
+_STEPS_PER_CHECK = 100
+#: A reply, or None while a `step` is running.
+Result = dict[str, Any] | None
 
 
 class SocketBridge(Bridge):
     """Serves the actor over ZMQ and WebSocket: describe, set, step, get, reset, subscribe.
 
     Free run: the world runs in real time and commands act from the next physics step on. Lock step:
-    from the first `step` on it runs only when a client asks, until `run`.
+    from the first `step` on it runs only when a client asks, until `run`. One client at a time
+    commands the motors, and one has the clock; others are refused unless they `take`.
     """
 
     host = Text("127.0.0.1", doc="Address to listen on; the default is this machine only.")
-    port = Int(5559, min=0, max=65535, doc="TCP port of requests (ZMQ REP); 0: any free one.")
+    port = Int(5559, min=0, max=65535, doc="TCP port of requests (ZMQ REQ); 0: any free one.")
     state_port = Int(5560, min=0, max=65535, doc="TCP port of states (ZMQ PUB); 0: any free one.")
     websocket = Bool(True, doc="Also listen for WebSocket clients.")
     websocket_port = Int(
         5561, min=0, max=65535, edit_if="websocket", doc="TCP port of WebSocket; 0: any free one."
+    )
+    max_clients = Int(
+        64,
+        min=1,
+        max=10_000,
+        category="Safety",
+        doc="Connections to each of its ports at once; further ones are refused.",
+    )
+    token = Text(
+        "",
+        category="Safety",
+        doc=f"Secret that requests must contain, at least {MIN_TOKEN_LETTERS} letters; none: on "
+        "this machine no secret, otherwise a new one at each start, which is printed.",
+    )
+    lock_timeout = Float(
+        30.0,
+        min=0.0,
+        above=True,
+        soft_max=120.0,
+        unit="s",
+        category="Safety",
+        doc="Real time without a request of the client in lock step after which lock step ends; "
+        "inf: never.",
+    )
+    on_lock_timeout = Choice(
+        OnLockTimeout.RUN,
+        category="Safety",
+        doc="After lock_timeout: run in real time, or stay paused until any client runs or steps.",
     )
 
     def prepare(self) -> None:
         super().prepare()
         self._sockets: Sockets | None = None
         self._stage: ServedWorld | None = None
-        self._in_lock_step = False
+        self._lock = LockStep("", self._locks, self.notify)
+        self._right = CommandRight()
+        self._secret = ""
         self._sequence = -1
         self._attended = 0
-        self._ops: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
+        self._local = Client("a program in this process", is_admitted=True)
+        self._ops: dict[str, Callable[[Client, Mapping[str, Any]], Result]] = {
             "describe": self._describe,
             "get": self._get,
             "set": self._set,
             "step": self._step,
             "run": self._run,
             "pause": self._pause,
+            "cancel": self._cancel,
             "reset": self._reset_world,
             "release": self._release,
+            "subscribe": self._subscribe,
+            "unsubscribe": self._unsubscribe,
         }
+
+    def validate(self) -> None:
+        if 0 < len(self.token) < MIN_TOKEN_LETTERS:
+            raise ValueError(f"token: needs at least {MIN_TOKEN_LETTERS} letters")
 
     def attach(self, articulation: Any) -> None:
         super().attach(articulation)
-        self._reader = BindingReader(self.motors.bindings, articulation.actuators)
-        self._base = base_address(articulation)
+        self._view = RobotView(articulation, self.motors)
 
     def make_motors(self, robot: Articulation) -> Motors:
         return Motors(robot, by_column(robot), self.label, strict=False)
@@ -91,17 +128,35 @@ class SocketBridge(Bridge):
         from mjrig.components.bridges.sockets import Sockets
 
         web = self.websocket_port if self.websocket else None
-        self._sockets = Sockets(self.host, self.port, self.state_port, web, self.label)
-        self._stage, self._in_lock_step, self._sequence = stage, False, -1
+        self._secret = required_token(self.host, self.token)
+        self._sockets = Sockets(
+            self.host,
+            self.port,
+            self.state_port,
+            web,
+            self.label,
+            max_clients=self.max_clients,
+            token=self._secret,
+        )
+        self._stage, self._sequence = stage, -1
+        self._lock = LockStep(self.label, self._locks, self.notify)
+        self._right = CommandRight()
 
     def stop(self) -> None:
         if self._sockets is not None:
             self._sockets.close()
         self._sockets = self._stage = None
+        self._lock.end()
 
     @property
     def address(self) -> str:
-        return "" if self._sockets is None else self._sockets.address
+        if self._sockets is None:
+            return ""
+        secret = f", token {self._secret}" if self._secret and not self.token else ""
+        return self._sockets.address + secret
+
+    def network_remark(self) -> str:
+        return network_warning(self.host)
 
     @property
     def endpoints(self) -> dict[str, str]:
@@ -111,182 +166,234 @@ class SocketBridge(Bridge):
     @property
     def is_in_lock_step(self) -> bool:
         """Whether a client decides when the world steps."""
-        return self._in_lock_step
+        return self._lock.is_on
+
+    def _locks(self) -> Iterator[LockStep]:
+        """Of all bridges of this world: it has one clock."""
+        robots = () if self._stage is None else self._stage.world.articulations.values()
+        for other in (c for r in robots for c in r.components):
+            if isinstance(other, SocketBridge):
+                yield other._lock
 
     # Run ----------------------------------------------------------------------------------------
 
     def attend(self, wait: float = 0.05) -> bool:
-        if self._sockets is not None:
-            self._sockets.attend(self.answer, wait=wait if self._in_lock_step else 0.0)
+        sockets, stage, lock = self._sockets, self._stage, self._lock
+        if sockets is not None and stage is not None:
+            lock.proceed(stage.advance)
+            is_waiting = lock.is_on and lock.job is None
             self._attended += 1
-            if self._in_lock_step or self._attended % _MENDED_EVERY == 0:
-                said = self._sockets.mend()
-                if said:
-                    self.robot.report("bridge", f"{self.label}: {said}")
-        return self._in_lock_step
+            try:
+                sockets.attend(self.handle, wait=wait if is_waiting else 0.0)
+                if lock.is_on or self._attended % _STEPS_PER_CHECK == 0:
+                    self._check_connections(sockets)
+            except Exception as error:  # connections must not stop the world
+                self.reject(reason_of(error))
+        return lock.is_on
+
+    def _check_connections(self, sockets: "Sockets") -> None:
+        repair = sockets.mend()
+        if repair:
+            self.notify(repair)
+        for note in sockets.notes():
+            self.notify(note)
+        if self._lock.check_silence(self.lock_timeout, self.on_lock_timeout):
+            self._right.release()
 
     def before_controls(self, time: float) -> None:
-        if self._in_lock_step:  # time passes only because a client wants it to
+        if self._lock.is_on:  # time passes only because a client wants it to
             self._last = time
             self._set_deadline()
         super().before_controls(time)
 
+    def _lose(self) -> None:
+        super()._lose()
+        self._right.release()
+
     def send(self) -> None:
         if self._sockets is not None:
-            self._traffic.sent += self._sockets.publish(self.state)
+            try:
+                self._traffic.sent += self._sockets.publish(self.state)
+            except Exception as error:  # as in `attend`
+                self.reject(reason_of(error))
 
     # Requests -----------------------------------------------------------------------------------
 
     def answer(self, message: bytes) -> bytes:
-        """The reply to a request, whatever it contains."""
-        as_json = is_json(message)
-        try:
-            request = decoded(message)
-            op = op_of(request, self._ops)
-            check_keys(request, op, _KEYS.get(op, ()))
-            reply = {"ok": True, **self._ops[op](request)}
-            return encoded(reply, as_json)
-        except MjrigError as error:
-            problem = str(error)
-        except Exception as error:  # a client must not stop the world
-            problem = f"{type(error).__name__}: {error}"
-        self.reject(problem)
-        return encoded({"ok": False, "error": problem}, as_json)
+        """The reply to a request of this process, whatever it contains."""
+        replies: list[bytes] = []
+        self.handle(message, self._local, replies.append)
+        while not replies:
+            self.attend(0.0)
+        return replies[0]
 
-    def _describe(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        stage, robot = self._stage, self.robot
+    def handle(self, message: bytes, client: Client, reply: Callable[[bytes], None]) -> None:
+        """Answer a request of a client, now or when its `step` is done; nothing is raised."""
+        client.last_request = time.monotonic()
+        job, as_json = self._lock.job, is_json(message)
+        try:
+            if job is not None and client is job.client:
+                is_cancel = b"cancel" in message and decoded(message).get("op") == "cancel"
+                job.queue(lambda: self.handle(message, client, reply), cancel=is_cancel)
+                return
+            request = decoded(message)
+            client.admit(request.pop("token", None), self._secret)
+            op = op_of(request, self._ops)
+            check_keys(request, op)
+            result = self._ops[op](client, {**request, "as_json": as_json})
+            job = self._lock.job
+            if result is not None or job is None:
+                text = self._accepted(client, result, as_json)
+            else:
+                job.finish = lambda problem: reply(self._step_reply(job, request, as_json, problem))
+                return
+        except Exception as error:  # a client must not stop the world
+            reply(self._refused(error, as_json))
+            if not isinstance(error, MjrigError):
+                client.close()  # its next request could do worse
+            return
+        reply(text)
+
+    def _accepted(self, client: Client, result: Result, as_json: bool) -> bytes:
+        warning = {"warning": client.warning} if client.warning else {}
+        client.warning = ""
+        return encoded({"ok": True, **(result or {}), **warning}, as_json)
+
+    def _refused(self, error: Exception, as_json: bool) -> bytes:
+        """The reply to a request that is not used."""
+        problem = reason_of(error)
+        self.reject(problem)
+        return encoded({"ok": False, "error": shortened(problem, REPLIED_LETTERS)}, as_json)
+
+    def _step_reply(
+        self, job: StepJob, request: Mapping[str, Any], as_json: bool, problem: str
+    ) -> bytes:
+        if problem:
+            return self._refused(RequestError(problem), as_json)
+        return self._accepted(job.client, self._get(job.client, request), as_json)
+
+    def _describe(self, client: Client, request: Mapping[str, Any]) -> Result:
+        stage, current = self._stage, self._lock.current
         assert stage is not None
-        kp, kv = self.motors.gains()
-        own = set(self.motors.with_gains.tolist())
+        commander, clock = self._right.holder, None if current is None else current.holder
         return {
             "protocol": PROTOCOL,
-            "actor": robot.name,
             "timestep": stage.world.timestep,
-            "actuators": list(robot.actuator_names),
-            "joints": [b.joint for b in self.motors.bindings],
-            "units": [b.effort_unit for b in self.motors.bindings],
-            "kp": [float(v) if i in own else None for i, v in enumerate(kp)],
-            "kv": [float(v) if i in own else None for i, v in enumerate(kv)],
-            "keyframes": list(robot.keyframes),
-            "sensors": {n: len(v) for n, v in robot.sensors.items()},
+            **self._view.description(),
             "ops": list(self._ops),
             "endpoints": self.endpoints,
-            "lock_step": self._in_lock_step,
+            "lock_step": self._lock.is_on,
             "sequence": self._sequence,
+            "client": client.name,
+            "commander": None if commander is None else commander.name,
+            "clock": None if clock is None else clock.name,
         }
 
     def state(self) -> dict[str, Any]:
         """The state as clients get it; arrays in the order of `describe`'s actuators."""
-        data, stage, read = self.robot.data, self._stage, self._reader
-        found: dict[str, Any] = {
-            "time": float(data.time),
-            "step": 0 if stage is None else stage.world.steps,
-            "position": read.position(data.qpos, data.actuator_length).tolist(),
-            "velocity": read.velocity(data.qvel, data.actuator_velocity).tolist(),
-            "effort": read.applied_effort(data.actuator_force).tolist(),
-        }
-        if self._base is not None:
-            dof = self._base_dof()
-            found["base"] = {
-                "position": data.qpos[self._base : self._base + 3].tolist(),
-                "orientation": data.qpos[self._base + 3 : self._base + 7].tolist(),
-                "velocity": data.qvel[dof : dof + 3].tolist(),
-                "angular_velocity": data.qvel[dof + 3 : dof + 6].tolist(),
-            }
-        return found
+        return self._view.state(0 if self._stage is None else self._stage.world.steps)
 
-    def _base_dof(self) -> int:
-        model = self.robot.model
-        joint = int(np.flatnonzero(model.jnt_qposadr == self._base)[0])
-        return int(model.jnt_dofadr[joint])
-
-    def _get(self, request: Mapping[str, Any]) -> dict[str, Any]:
+    def _get(self, client: Client, request: Mapping[str, Any]) -> Result:
         state = self.state()
         if request.get("sensors"):
-            state["sensors"] = {n: v.tolist() for n, v in self.robot.sensors.items()}
+            state["sensors"] = self._view.sensors()
         return state
 
-    def _set(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        self._command(request, required=True)
+    def _set(self, client: Client, request: Mapping[str, Any]) -> Result:
+        self._command(client, request, required=True)
         return {}
 
-    def _step(self, request: Mapping[str, Any]) -> dict[str, Any]:
+    def _subscribe(self, client: Client, request: Mapping[str, Any]) -> Result:
+        if not client.subscribe(request["as_json"]):
+            where = self.endpoints.get("state", "the state port")
+            raise RequestError(f"subscribe: WebSocket only; connect a ZMQ SUB socket to {where}")
+        return {}
+
+    def _unsubscribe(self, client: Client, request: Mapping[str, Any]) -> Result:
+        if not client.unsubscribe():
+            raise RequestError("unsubscribe: WebSocket only; close the ZMQ SUB socket instead")
+        return {}
+
+    # The clock ----------------------------------------------------------------------------------
+
+    def _claim_clock(self, client: Client, op: str, *, take: bool) -> None:
+        """Make sure that a client may stop, step or reset the world.
+
+        Raises:
+            RequestError: another client has the clock, or commands this robot.
+        """
+        self._lock.claim(client, op, take=take)
+        if self._lock.current is None and self._phase is BridgePhase.COMMANDED:
+            self._right.check(client, op, take=take)
+
+    def _step(self, client: Client, request: Mapping[str, Any]) -> Result:
         n = whole(request, "n", 1, 0, MOST_STEPS)
-        self._command(request, required=False)
+        self._claim_clock(client, "step", take=flag(request, "take"))
+        self._command(client, request, required=False)
         assert self._stage is not None
-        self._in_lock_step = True
-        self._stage.advance(n)
-        return self._get(request)
+        self._lock.begin(client)
+        job = StepJob(client, n)
+        if job.advance(self._stage.advance):
+            return self._get(client, request)
+        self._lock.job = job
+        return None
 
-    def _run(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        self._in_lock_step = False
+    def _cancel(self, client: Client, request: Mapping[str, Any]) -> Result:
+        steps = self._lock.cancel(client, take=flag(request, "take"))
+        return {"cancelled": False} if steps is None else {"cancelled": True, "steps": steps}
+
+    def _run(self, client: Client, request: Mapping[str, Any]) -> Result:
+        self._lock.claim(client, "run", take=flag(request, "take"))
+        self._lock.end()
         return {}
 
-    def _pause(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        self._in_lock_step = True
+    def _pause(self, client: Client, request: Mapping[str, Any]) -> Result:
+        self._claim_clock(client, "pause", take=flag(request, "take"))
+        self._lock.begin(client)
         return {}
 
-    def _reset_world(self, request: Mapping[str, Any]) -> dict[str, Any]:
+    def _reset_world(self, client: Client, request: Mapping[str, Any]) -> Result:
         keyframe = request.get("keyframe")
         if keyframe is not None and not isinstance(keyframe, str):
-            raise RequestError(f"keyframe: must be a name, got {keyframe!r}")
+            raise RequestError(f"keyframe: must be a name, got {shortened(repr(keyframe))}")
+        self._claim_clock(client, "reset", take=flag(request, "take"))
         assert self._stage is not None
         self._stage.reset(keyframe)
-        return self._get(request)
+        return self._get(client, request)
 
-    def _release(self, request: Mapping[str, Any]) -> dict[str, Any]:
+    # Commands -----------------------------------------------------------------------------------
+
+    def _release(self, client: Client, request: Mapping[str, Any]) -> Result:
+        self._right.check(client, "release", take=flag(request, "take"))
+        self._right.release()
         self.motors.release()
         self._sequence = -1
         self._phase = BridgePhase.WAITING
         self._set_deadline()
         return {}
 
-    def _command(self, request: Mapping[str, Any], *, required: bool) -> None:
+    def _command(self, client: Client, request: Mapping[str, Any], *, required: bool) -> None:
         """Use the targets and gains of a request, all or nothing."""
-        if self._phase is BridgePhase.LOST:
-            self._sequence = -1  # that of a program that is gone
-        sequence = whole(request, "sequence", self._sequence + 1, 0, 1 << 53)
-        rows = {n: self._targets(n, request[n]) for n in _ROWS if n in request}
-        gains = {n: self._targets(n, request[n]) for n in _GAINS if n in request}
-        if not rows and not gains:
+        is_next = self._right.holder not in (None, client)
+        # A program that left, or no longer commands, counted for itself.
+        last = -1 if self._phase is BridgePhase.LOST or is_next else self._sequence
+        sequence = whole(request, "sequence", last + 1, 0, 1 << 53)
+        take = flag(request, "take")
+        if not any(name in request for name in (*ROWS, *GAINS)):
             if required:
-                raise RequestError(f"set: needs one of {', '.join((*_ROWS, *_GAINS))}")
+                raise RequestError(f"set: needs one of {', '.join((*ROWS, *GAINS))}")
             return
-        if sequence <= self._sequence and "sequence" in request:
-            raise RequestError(f"sequence: {sequence} is not after {self._sequence}")
-        if not self.take_over():
-            raise RequestError(self.traffic.log[-1].reason)
+        # Before the targets: resolving them takes time, and others may not take any.
+        self._right.check(client, "set" if required else "step", take=take)
+        targets = self._view.targets(request)
+        if sequence <= last and "sequence" in request:
+            raise RequestError(f"sequence: {sequence} is not after {last}")
+        self.motors.take()
+        notice = self._right.give(client)
+        if notice:
+            self.notify(notice)
         if self._phase is BridgePhase.LOST:
             self.motors.return_gains()
         self._sequence = sequence
-        values = self.robot.setpoints.values
-        for row, name in enumerate(_ROWS):
-            if name in rows:
-                columns, given = rows[name]
-                values[row, columns] = given
-        if gains:
-            new = dict(zip(_GAINS, self.motors.gains(), strict=True))
-            for name, (columns, given) in gains.items():
-                new[name][columns] = given
-            self.motors.use_gains(new["kp"], new["kv"])
+        self._view.command(targets)
         self.commanded(float(self.robot.data.time))
-
-    def _targets(self, name: str, value: object) -> tuple[list[int], FloatArray]:
-        rest: object = None
-        if isinstance(value, Mapping):
-            value = {str(pattern): number for pattern, number in value.items()}
-            rest = value.pop(DEFAULT, None) if name in _GAINS else None
-        elif not isinstance(value, list | tuple | int | float) or isinstance(value, bool):
-            raise RequestError(f"{name}: must be numbers or numbers by pattern, got {value!r}")
-        try:
-            columns, values = self.robot.setpoints.spread(value)
-            if rest is not None:  # for the motors that no pattern matches, as in a scene
-                left = [i for i in self.motors.with_gains.tolist() if i not in columns]
-                if not isinstance(rest, int | float) or isinstance(rest, bool):
-                    raise RequestError(f"{name}: {DEFAULT} must be a number, got {rest!r}")
-                columns, values = [*columns, *left], np.append(values, [float(rest)] * len(left))
-        except ValueError as error:  # says what is wrong with the numbers, but not which
-            raise RequestError(f"{name}: {error}") from None
-        if name in _GAINS and not set(columns) <= set(self.motors.with_gains.tolist()):
-            raise RequestError(f"{name}: one of them has no PDController whose gains can be set")
-        return columns, numbers(name, values, negative=name not in _GAINS)

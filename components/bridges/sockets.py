@@ -1,23 +1,40 @@
 """Sockets: the ZMQ and WebSocket side of SocketBridge. Everything waits here but the world."""
 
 import contextlib
+import socket
 import threading
+import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from mjrig.components.bridges.clients import Client
 from mjrig.components.bridges.protocol import JSON, LARGEST, MSGPACK, encoded
-from mjrig.components.bridges.web_sockets import AddressError, WebSockets
+from mjrig.components.bridges.web_sockets import HANDSHAKE_S, AddressError, WebSockets
+from mjrig.components.bridges.zmq_connections import ZmqConnections
 from mjrig.errors import MissingExtraError
 
 #: Longest time that closing may take [s].
 ENDING = 2.0
+#: Requests that are answered between two steps, and the time after which the rest waits [s]: the
+#: world has to go on.
+MOST_REQUESTS, ATTENDING = 16, 0.005
+#: Requests of one connection that libzmq keeps, up to `LARGEST` each; REQ sockets send one.
+_QUEUED = 2
+#: Subscriptions that are followed before one state is sent; the others wait.
+_MAX_CHANGES = 1000
+#: First byte of what an XPUB socket receives.
+_SUBSCRIBED, _UNSUBSCRIBED = b"\1", b"\0"
+#: What handles a request: the message, its sender, and what sends the reply.
+Handler = Callable[[bytes, Client, Callable[[bytes], None]], None]
 
 
 class Sockets:
-    """A REP socket for requests, a PUB socket for states, and a WebSocket server in front of both.
+    """A ROUTER socket for requests, a PUB socket for states, and a WebSocket server next to both.
 
     Args:
         web_port: of the WebSocket server; None: none.
+        max_clients: connections of each kind at once; further ones are closed.
+        token: that subscriptions need; empty: none.
 
     Raises:
         AddressError: an address is taken or unknown; nothing listens then.
@@ -25,7 +42,15 @@ class Sockets:
     """
 
     def __init__(
-        self, host: str, port: int, state_port: int, web_port: int | None, label: str
+        self,
+        host: str,
+        port: int,
+        state_port: int,
+        web_port: int | None,
+        label: str,
+        *,
+        max_clients: int = 64,
+        token: str = "",
     ) -> None:
         try:
             import zmq
@@ -33,15 +58,27 @@ class Sockets:
             raise MissingExtraError(label, "bridge", error) from error
         self._zmq: Any = zmq
         self._context = zmq.Context()
-        self._inside = f"inproc://{id(self)}"
         self.endpoints: dict[str, str] = {}
         self._web: WebSockets | None = None
-        self._formats: set[bytes] = set()
+        #: Formats by the topics of states; topics and prefixes that somebody subscribed to.
+        suffix = f"/{token}".encode() if token else b""
+        self._topics = {JSON + suffix: JSON, MSGPACK + suffix: MSGPACK}
+        self._is_guarded = bool(token)
+        self._subscribed: set[bytes] = set()
+        self._prefixes: set[bytes] = set()
+        self._wake, self._woken = socket.socketpair()
+        self._wake.setblocking(False)
+        self._woken.setblocking(False)
         try:
-            self._requests = self._listen(zmq.REP, host, port, "request")
+            self._requests = self._listen(zmq.ROUTER, host, port, "request")
             self._states = self._listen(zmq.XPUB, host, state_port, "state")
+            self._connections = ZmqConnections(self._requests, max_clients)
+            self._subscribers = ZmqConnections(self._states, max_clients)
+            self._poller = zmq.Poller()
+            self._poller.register(self._requests, zmq.POLLIN)
+            self._poller.register(self._woken.fileno(), zmq.POLLIN)
             if web_port is not None:
-                self._web = WebSockets(self._context, self._inside, host, web_port, label)
+                self._web = WebSockets(host, web_port, label, max_clients, self._rouse)
                 self.endpoints["websocket"] = self._web.address
         except zmq.ZMQError as error:
             self.close()
@@ -51,60 +88,131 @@ class Sockets:
             raise
 
     def _listen(self, kind: int, host: str, port: int, use: str) -> Any:
-        socket = self._context.socket(kind)
-        socket.linger = 0
-        socket.maxmsgsize = LARGEST
+        zmq = self._zmq
+        listening = self._context.socket(kind)
+        listening.linger = 0
+        listening.maxmsgsize = LARGEST
+        listening.rcvhwm = _QUEUED
+        listening.handshake_ivl = round(
+            HANDSHAKE_S * 1000.0
+        )  # silent ones must not use up the limit
+        listening.tcp_keepalive = 1
         if use == "state":
-            socket.sndhwm = 10  # a slow client misses states; it must not delay the world
+            listening.sndhwm = 10  # a slow client misses states; it must not delay the world
+            # Every subscription is reported, not only the first: it shows who is not silent.
+            listening.setsockopt(zmq.XPUB_MANUAL if self._is_guarded else zmq.XPUB_VERBOSE, 1)
         name = f"[{host}]" if ":" in host else host
-        socket.ipv6 = ":" in host
-        socket.bind(f"tcp://{name}:{port or '*'}")
-        bound: Any = socket.last_endpoint
+        listening.ipv6 = ":" in host
+        listening.bind(f"tcp://{name}:{port or '*'}")
+        bound: Any = listening.last_endpoint
         self.endpoints[use] = bound.decode().rstrip("\0")
-        socket.bind(f"{self._inside}/{use}")
-        return socket
+        return listening
 
     @property
     def address(self) -> str:
         """All addresses, for people."""
         return ", ".join(f"{use} {where}" for use, where in self.endpoints.items())
 
-    def attend(self, answer: Callable[[bytes], bytes], wait: float) -> None:
-        """Answer what was asked; wait this long for the first request [s]."""
-        requests, zmq = self._requests, self._zmq
-        if wait and not requests.poll(wait * 1000.0):
-            return
-        for _ in range(16):  # the world has to go on
-            try:
-                message = requests.recv(zmq.NOBLOCK)
-            except zmq.Again:
+    # Requests -----------------------------------------------------------------------------------
+
+    def attend(self, handle: Handler, wait: float) -> None:
+        """Handle pending requests; wait this long for the first one [s]."""
+        if wait:
+            if not self._poller.poll(max(1, round(wait * 1000.0))):
                 return
-            if requests.getsockopt(zmq.RCVMORE):
-                while requests.getsockopt(zmq.RCVMORE):
-                    requests.recv(zmq.NOBLOCK)
-                message = b""
+            with contextlib.suppress(BlockingIOError):
+                self._woken.recv(4096)
+        end = time.monotonic() + ATTENDING
+        for _ in range(MOST_REQUESTS):
+            is_idle = not self._take_zmq(handle)
+            is_idle = not (self._web is not None and self._web.take(handle)) and is_idle
+            if is_idle or time.monotonic() > end:
+                return
+
+    def _take_zmq(self, handle: Handler) -> bool:
+        """Handle one request; False: there is none."""
+        zmq, requests = self._zmq, self._requests
+        try:
+            frames = requests.recv_multipart(zmq.NOBLOCK, copy=False)
+        except zmq.Again:
+            return False
+        parts = [bytes(frame.buffer) for frame in frames]
+        # An envelope of routing identities ends with an empty frame, as REQ sockets send it.
+        cut = parts.index(b"", 1) + 1 if b"" in parts[1:] else 1
+        envelope, body = parts[:cut], parts[cut:]
+        client = self._connections.client(frames[0], envelope)
+
+        def reply(message: bytes) -> None:
             with contextlib.suppress(zmq.ZMQError):  # the client has left
-                requests.send(answer(message), zmq.NOBLOCK)
+                requests.send_multipart([*envelope, message], zmq.NOBLOCK)
+
+        if client is not None:
+            handle(body[0] if len(body) == 1 else b"", client, reply)
+        return True
+
+    def _rouse(self) -> None:
+        """End a wait of `attend`; called by other threads."""
+        with contextlib.suppress(OSError):
+            self._wake.send(b".")
+
+    def notes(self) -> list[str]:
+        """What happened to connections since the last call, such as refused ones."""
+        self._connections.update()
+        self._subscribers.update()
+        if self._is_guarded and self._subscribers.is_empty:
+            self._prefixes.clear()
+            self._subscribed = set()
+        sources = [self._connections.notes, self._subscribers.notes]
+        if self._web is not None:
+            sources.append(self._web.notes)
+        return [source.popleft() for source in sources for _ in range(len(source))]
+
+    # States -------------------------------------------------------------------------------------
 
     def publish(self, state: Callable[[], Mapping[str, Any]]) -> int:
-        """Send a state to whoever subscribed, in the formats they asked for; how many formats."""
-        zmq = self._zmq
-        while True:
-            try:
-                change = self._states.recv(zmq.NOBLOCK)
-            except zmq.Again:
-                break
-            wanted = {f for f in (JSON, MSGPACK) if f.startswith(change[1:])}
-            self._formats = self._formats | wanted if change[:1] == b"\1" else (
-                self._formats - wanted
-            )  # fmt: skip
-        if not self._formats:
+        """Send a state to all subscribers, in the formats they asked for; how many formats."""
+        zmq, web = self._zmq, self._web
+        self._update_subscriptions()
+        formats = {self._topics[topic] for topic in self._subscribed}
+        web_formats = web.formats if web is not None else ()
+        if not formats and not web_formats:
             return 0
         now = state()
-        for name in self._formats:
+        encodings = {name: encoded(now, name == JSON) for name in formats.union(web_formats)}
+        for topic in self._subscribed:
             with contextlib.suppress(zmq.Again):
-                self._states.send_multipart([name, encoded(now, name == JSON)], zmq.NOBLOCK)
-        return len(self._formats)
+                self._states.send_multipart([topic, encodings[self._topics[topic]]], zmq.NOBLOCK)
+        if web is not None and web_formats:
+            web.publish(encodings)
+        return len(encodings)
+
+    def _update_subscriptions(self) -> None:
+        """Follow what ZMQ clients subscribe to; with a token, nothing else is granted."""
+        zmq, states = self._zmq, self._states
+        for _ in range(_MAX_CHANGES):
+            try:
+                frame = states.recv(zmq.NOBLOCK, copy=False)
+            except zmq.Again:
+                return
+            change = bytes(frame.buffer)
+            self._subscribers.mark_active(frame)
+            kind, prefix = change[:1], change[1:]
+            topics = [t for t in self._topics if t.startswith(prefix)]
+            if kind not in (_SUBSCRIBED, _UNSUBSCRIBED) or not topics:
+                continue  # a message of an XSUB socket, or states that do not exist
+            is_new = kind == _SUBSCRIBED
+            if self._is_guarded:
+                if prefix not in self._topics:
+                    continue
+                states.setsockopt(zmq.SUBSCRIBE if is_new else zmq.UNSUBSCRIBE, prefix)
+            if is_new:
+                self._prefixes.add(prefix)
+            elif not self._is_guarded:  # then the last subscriber has left, not just one of them
+                self._prefixes.discard(prefix)
+            prefixes = tuple(self._prefixes)
+            self._subscribed = {t for t in self._topics if t.startswith(prefixes)}
+
+    # Life ---------------------------------------------------------------------------------------
 
     def close(self) -> None:
         """Stop listening."""
@@ -114,6 +222,8 @@ class Sockets:
         ending = threading.Thread(target=self._context.destroy, args=(0,), daemon=True)
         ending.start()
         ending.join(ENDING)
+        self._wake.close()
+        self._woken.close()
 
     def mend(self) -> str:
         """Start again what has ended by itself; what that was, or nothing."""

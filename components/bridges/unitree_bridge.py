@@ -10,10 +10,11 @@ from mjrig.arrays import FloatArray
 from mjrig.components.bridges.dds.unitree_robots import ROBOTS, UnitreeRobot
 from mjrig.components.bridges.dds.unitree_wire import KEYS, STICKS, TARGETS_AT, UnitreeWire
 from mjrig.components.bridges.dds_bridge import DdsBridge
-from mjrig.components.bridges.motors import Motors
+from mjrig.components.bridges.motors import Motors, motors_hint
 from mjrig.control.articulation import Articulation
 from mjrig.errors import BindingError, PropertyError
 from mjrig.names import listed, suggestion
+from mjrig.pattern_budget import pattern_budget
 from mjrig.patterns import compile_pattern
 from mjrig.properties.actions import action
 from mjrig.properties.scalar_kinds import Bool, Choice, Int, Patterns, Text
@@ -162,6 +163,7 @@ def _key(where: str, name: str) -> str:
     return name
 
 
+@pattern_budget()
 def _matched(bridge: UnitreeBridge, robot: Articulation) -> dict[int, Any]:
     """Actuators by motor index.
 
@@ -196,7 +198,8 @@ def _matched(bridge: UnitreeBridge, robot: Articulation) -> dict[int, Any]:
     if 3 * len(found) < sum(1 for name in wanted if name != "-"):
         raise BindingError(
             f"{bridge.label}.kind: {bridge.kind} has motors like {table.motors[0]!r}, of which "
-            f"{robot.name!r} has {len(found)} of {len(table.motors)}; give motors_of",
+            f"{robot.name!r} has {len(found)} of {len(table.motors)}; "
+            f"{motors_hint(robot) or 'set motors_of'}",
             ("kind",),
         )
     return found

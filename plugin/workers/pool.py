@@ -5,12 +5,14 @@ import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
-from multiprocessing import get_context, parent_process
+from multiprocessing import parent_process
 from multiprocessing.connection import Connection
 from multiprocessing.connection import wait as wait_for
+from multiprocessing.context import SpawnContext, SpawnProcess
 from typing import Any, Generic, Self, TypeVar
 
 from mjrig.errors import MjrigError
+from mjrig.workers.main_guard import UNGUARDED, check_main_guard, unguarded_error
 
 S = TypeVar("S")
 J = TypeVar("J")
@@ -25,6 +27,18 @@ def cores() -> int:
         return os.cpu_count() or 1
 
 
+class _Context(SpawnContext):
+    """Spawns processes, and keeps them: an executor that breaks forgets their exit codes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.processes: list[SpawnProcess] = []
+
+    def Process(self, *args: Any, **kwargs: Any) -> SpawnProcess:  # type: ignore[override]
+        self.processes.append(SpawnProcess(*args, **kwargs))
+        return self.processes[-1]
+
+
 class ProcessExecutor(ProcessPoolExecutor):
     """An executor of spawned processes that end when their parent does, and at once when killed.
 
@@ -35,6 +49,9 @@ class ProcessExecutor(ProcessPoolExecutor):
         count: how many processes.
         begin: called in each of them first.
         arguments: what it is called with.
+
+    Raises:
+        MjrigError: the main script would run again in each of them.
     """
 
     def __init__(
@@ -43,9 +60,20 @@ class ProcessExecutor(ProcessPoolExecutor):
         begin: Callable[..., object] | None = None,
         arguments: tuple[object, ...] = (),
     ) -> None:
-        context = get_context("spawn")
-        self._stopped, self._stop = context.Pipe(duplex=False)
-        super().__init__(count, context, _begin, (self._stopped, begin, arguments))
+        check_main_guard()
+        self._context = _Context()
+        self._stopped, self._stop = self._context.Pipe(duplex=False)
+        super().__init__(count, self._context, _begin, (self._stopped, begin, arguments))
+
+    def check_guard(self) -> None:
+        """Close a broken executor, and explain it if the main script lacks the guard.
+
+        Raises:
+            MjrigError: the script lacks it.
+        """
+        self.shutdown(cancel_futures=True)  # then all exit codes are known
+        if any(process.exitcode == UNGUARDED for process in self._context.processes):
+            raise unguarded_error()
 
     def kill(self) -> None:
         """End the processes now, in the middle of their work; killing twice is fine."""
@@ -103,6 +131,7 @@ class ProcessPool(Generic[S]):
             for future in futures:
                 yield future.result()
         except BrokenExecutor as error:
+            self._executor.check_guard()
             raise MjrigError(f"a worker process ended by itself: {error}") from error
         finally:
             for future in futures:

@@ -18,6 +18,7 @@ from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
+from mjrig.arrays import FloatArray
 from mjrig.components.bridges.dds.exchange import Exchange
 from mjrig.components.bridges.dds.loopback import LOOPBACK, keep_to_loopback
 from mjrig.components.bridges.dds.records import idl_type, sample, sample_type
@@ -33,11 +34,11 @@ from mjrig.components.bridges.dds.wire import (
     NOTE,
     READY,
     REJECTED,
-    SampleOrder,
     Wire,
     command_frame,
     memory_of,
 )
+from mjrig.components.bridges.dds.writers import Writers
 from mjrig.workers.punctual import TURN, Priority, Punctual
 
 WIRES: Mapping[str, Callable[[Mapping[str, Any]], Wire]] = {
@@ -48,6 +49,8 @@ WIRES: Mapping[str, Callable[[Mapping[str, Any]], Wire]] = {
 #: What the library writes into, message after message, for every thread that receives. Its own size
 #: of 1 MiB takes discovery hours to fill, and memory seems to grow all the while. At least 128 KiB.
 RECEIVE_BUFFER = "144 KiB"
+#: Participants of a domain among which the sender of a command is looked up.
+MAX_PARTICIPANTS = 200
 
 
 def configuration(interface: str) -> str:
@@ -87,7 +90,11 @@ class DdsProcess:
         self._link = link
         self._wire = WIRES[settings["wire"]](settings)
         self._exchange = Exchange(self._wire.state_size, self._wire.command_size, memory)
-        self._order = SampleOrder(float(settings["max_age"]))
+        self._senders = Writers(
+            float(settings["max_age"]),
+            shared_clock=bool(settings["shared_clock"]),
+            name_of=self._program,
+        )
         number = int(settings["domain"])
         self._domain = Domain(number, configuration(str(settings["interface"])))
         participant = DomainParticipant(number)
@@ -130,8 +137,14 @@ class DdsProcess:
             if states.has_news():
                 rhythm.found(time.monotonic())
                 for state in states.unread():
-                    for topic, payload in self._wire.states(np.array(state)):
-                        self._write(topic, payload)
+                    self._publish(np.array(state))
+
+    def _publish(self, state: FloatArray) -> None:
+        try:
+            for topic, payload in self._wire.states(state):
+                self._write(topic, payload)
+        except Exception as error:  # a state that has no message, such as one that is not finite
+            self._tell(NOTE, f"a state cannot be sent: {type(error).__name__}: {error}")
 
     def _is_over(self, wait: float) -> bool:
         """Whether the world is gone; waits, since nothing else is ever to be read there."""
@@ -150,28 +163,58 @@ class DdsProcess:
         while True:
             self._waiting.wait(200_000_000)
             for topic, reader in self._readers.items():
-                for received in reader.take(N=16):
+                try:
+                    samples = reader.take(N=16)
+                except Exception as error:  # samples that the library cannot decode
+                    self._tell(REJECTED, f"{topic}: cannot be read: {error}")
+                    continue
+                for received in samples:
                     if received.sample_info.valid_data:
                         self._received(topic, received)
 
     def _received(self, topic: str, received: Any) -> None:
-        arrived, info = time.monotonic(), received.sample_info
+        arrived, info, senders = time.monotonic(), received.sample_info, self._senders
         try:
             payload = payload_of(received)
-            self._order.check(info.publication_handle, info.source_timestamp, time.time_ns())
+            now = senders.now()
+            senders.check(info.publication_handle, info.source_timestamp, now)
             values = self._wire.command(topic, payload)
             if values is not None:
                 self._exchange.commands.write(memory_of(command_frame(arrived, values)))
+                senders.commanded(info.publication_handle, topic, now)
             for reply, message in self._wire.answers(topic, payload):
                 self._write(reply, message)
-            while self._wire.notes:
-                self._tell(NOTE, self._wire.notes.pop(0))
         except Exception as error:  # sent by somebody else: it must not end the bridge
             self._tell(REJECTED, f"{topic}: {error}")
+        for notes in (self._wire.notes, senders.notes):
+            while notes:
+                self._tell(NOTE, notes.pop(0))
+
+    def _program(self, handle: int) -> str:
+        """The program that a writer belongs to, as far as it describes itself."""
+        from cyclonedds.builtin import BuiltinDataReader, BuiltinTopicDcpsParticipant
+
+        try:
+            readers = self._readers.values()
+            data = (reader.get_matched_publication_data(handle) for reader in readers)
+            endpoint = next(filter(None, data))
+            directory = BuiltinDataReader(self._participant, BuiltinTopicDcpsParticipant)
+            for participant in directory.read(N=MAX_PARTICIPANTS):
+                if participant.key == endpoint.participant_key:
+                    about = {p.key: p.value for p in participant.qos if hasattr(p, "value")}
+                    if "__ProcessName" not in about:
+                        break
+                    return (
+                        f"{about['__ProcessName']} (process {about['__Pid']} "
+                        f"on {about['__Hostname']})"
+                    )
+            return f"participant {endpoint.participant_key}"  # one for all writers of a program
+        except Exception:  # only a name: other libraries describe themselves differently
+            return f"writer {handle & (1 << 64) - 1:x}"
 
     def _tell(self, kind: bytes, text: str = "") -> None:
         try:
-            self._link.send(kind + text.encode()[:1000])
+            self._link.send(kind + text.encode(errors="backslashreplace")[:1000])
         except OSError:
             os._exit(0)  # the world is gone
 

@@ -1,6 +1,7 @@
 """DdsLink: the process of a DDS bridge as the world sees it: started, watched, started again."""
 
 import contextlib
+import math
 import pickle
 import socket
 import subprocess
@@ -24,6 +25,7 @@ from mjrig.components.bridges.dds.wire import (
     command_frame,
     memory_of,
 )
+from mjrig.components.bridges.dds.writers import Writers
 from mjrig.errors import MjrigError
 from mjrig.workers.punctual import Priority, as_usual, is_realtime
 
@@ -178,21 +180,24 @@ class LocalLink:
 
     def __init__(self, wire: Wire) -> None:
         self._wire = wire
+        self._writers = Writers(math.inf, name_of=lambda writer: f"writer {writer}")
         self._commands: list[FloatArray] = []
         self.texts: deque[bytes] = deque()
         self.sent: list[tuple[str, bytes]] = []
 
-    def say(self, topic: str, payload: bytes) -> None:
-        """A message of a client."""
+    def say(self, topic: str, payload: bytes, writer: int = 1) -> None:
+        """A message of a client; `writer` tells clients apart."""
         try:
             values = self._wire.command(topic, payload)
             if values is not None:
                 self._commands.append(command_frame(time.monotonic(), values))
+                self._writers.commanded(writer, topic, self._writers.now())
             self.sent += self._wire.answers(topic, payload)
-            while self._wire.notes:
-                self.texts.append(NOTE + self._wire.notes.pop(0).encode())
         except Exception as error:  # as in the process
-            self.texts.append(REJECTED + f"{topic}: {error}".encode())
+            self.texts.append(REJECTED + f"{topic}: {error}".encode(errors="backslashreplace"))
+        for notes in (self._wire.notes, self._writers.notes):
+            while notes:
+                self.texts.append(NOTE + notes.pop(0).encode(errors="backslashreplace"))
 
     def send(self, state: "memoryview[float]") -> None:
         """Publish a state."""

@@ -51,31 +51,3 @@ def memory_of(values: FloatArray) -> "memoryview[float]":
     """The numbers of an array where they are."""
     found: Any = values.data
     return found  # type: ignore[no-any-return]
-
-
-class SampleOrder:
-    """Refuses samples that come twice, out of order or too late, by the sender's clock.
-
-    Args:
-        max_age: oldest sample that is used [s].
-    """
-
-    def __init__(self, max_age: float) -> None:
-        self._max_age = max_age
-        self._last: dict[int, int] = {}
-
-    def check(self, writer: int, sent: int, now: int) -> None:
-        """Note a sample of a writer, sent and received at these times [ns].
-
-        Raises:
-            ValueError: it must not be used.
-        """
-        last = self._last.get(writer)
-        if last is not None and sent <= last:
-            what = "a duplicate" if sent == last else "out of order"
-            raise ValueError(f"it is {what}: sent {(last - sent) / 1e6:.3f} ms before the last one")
-        if (now - sent) / 1e9 > self._max_age:
-            raise ValueError(f"it is late: sent {(now - sent) / 1e9:.3f} s ago")
-        if len(self._last) > 1000:  # writers that come and go
-            self._last.clear()
-        self._last[writer] = sent

@@ -37,7 +37,7 @@ while True:
 """
 
 
-def write_scene(folder: Path, **ports: int) -> Path:
+def write_scene(folder: Path, **ports: Any) -> Path:
     """The bundled quadruped with a SocketBridge."""
     given = {"port": 0, "state_port": 0, "websocket_port": 0, **ports}
     lines = "".join(f"        {name}: {value}\n" for name, value in given.items())
@@ -207,3 +207,15 @@ def test_a_client_in_lock_step_needs_no_priority(tmp_path: Path) -> None:
             assert b"true" in bridge.answer(b'{"op": "%s"}' % op.encode())
             serving.run(0.01)
             assert is_realtime() is expected
+
+
+def test_an_open_network_and_a_rate_that_cannot_be_met_are_warned_about(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scene = write_scene(tmp_path, host="0.0.0.0", rate=300)
+    assert main(["serve", str(scene), "--duration", "0.05", "--priority", "normal"]) == 0
+    printed = capsys.readouterr()
+    assert re.search(r"SocketBridge: request tcp://0.0.0.0:\d+, .*, token \S{40,}\n", printed.out)
+    warning = "warning: quadruped.SocketBridge: "
+    assert f"{warning}it listens on 0.0.0.0, which other machines can reach" in printed.err
+    assert f"{warning}states are sent at 333.3 Hz instead of 300" in printed.err

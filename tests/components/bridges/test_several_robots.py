@@ -1,5 +1,6 @@
 """Several robots served at once: each has its own conversation, or the scene is refused."""
 
+import json
 import os
 from itertools import product
 from typing import Any
@@ -8,9 +9,12 @@ import pytest
 
 import mjrig
 from mjrig.components import PDController
+from mjrig.components.bridges.bridge import Bridge
+from mjrig.components.bridges.clients import Client
 from mjrig.components.bridges.dds_bridge import DdsBridge
 from mjrig.components.bridges.ros_bridge import RosBridge
 from mjrig.components.bridges.serving import Serving
+from mjrig.components.bridges.socket_bridge import SocketBridge
 from mjrig.components.bridges.unitree_bridge import UnitreeBridge
 from mjrig.scene import Pose
 from tests.places import SCENES
@@ -30,7 +34,7 @@ BRIDGES: tuple[tuple[type[DdsBridge], dict[str, Any]], ...] = (
 )
 
 
-def two_dogs(*bridges: DdsBridge) -> mjrig.World:
+def two_dogs(*bridges: Bridge) -> mjrig.World:
     scene = mjrig.Scene()
     for k, bridge in enumerate(bridges):
         pose = Pose(position=(0.0, 2.0 * k, 0.0))
@@ -75,3 +79,29 @@ class _NoLink:
 
     def close(self) -> None:
         pass
+
+
+def test_robots_of_one_world_share_its_clock() -> None:
+    pytest.importorskip("zmq", reason="needs the extra 'bridge'")
+    ports = {"port": 0, "state_port": 0, "websocket": False}
+    world = two_dogs(SocketBridge(**ports), SocketBridge(**ports))
+    with Serving(world) as serving:
+        bridges = [b for b in serving.bridges if isinstance(b, SocketBridge)]
+        clients = [Client(f"client {k}") for k in range(2)]
+
+        def ask(k: int, **request: Any) -> dict[str, Any]:
+            replies: list[bytes] = []
+            bridges[k].handle(json.dumps(request).encode(), clients[k], replies.append)
+            reply: dict[str, Any] = json.loads(replies[0])
+            return reply
+
+        assert ask(0, op="set", position=0.1)["ok"] and ask(1, op="set", position=0.1)["ok"]
+        assert ask(0, op="step", take=True)["ok"]
+        assert ask(1, op="describe")["clock"] == "client 0"
+        error = ask(1, op="step")["error"]
+        assert error.startswith("step: client 0 of dog0.SocketBridge has the clock (lock step)")
+        assert ask(1, op="set", position=0.2)["ok"]  # its robot is still its own
+        assert ask(1, op="step", take=True)["ok"]
+        assert [bridge.is_in_lock_step for bridge in bridges] == [False, True]
+        assert ask(0, op="run")["error"].startswith("run: client 1 of dog1.SocketBridge")
+        assert ask(1, op="run")["ok"]

@@ -16,10 +16,10 @@ import numpy as np
 import pytest
 
 import mjrig
+from mjrig.components.bridges.access import is_local_origin
 from mjrig.components.bridges.bridge import BridgePhase
 from mjrig.components.bridges.serving import NothingToServe, Serving
 from mjrig.components.bridges.socket_bridge import SocketBridge
-from mjrig.components.bridges.web_origins import is_local_origin
 from mjrig.control.setpoints import Source
 from tests.campaign import Tally
 from tests.places import DOCS, SCENES
@@ -180,7 +180,7 @@ BAD = [
     (b'{"op": "set", "position": 0.1, "kpp": 500}', "set: unknown key 'kpp'; did you mean 'kp'"),
     (b'{"op": "step", "n": 1, "postion": 0.3}', "unknown key 'postion'; did you mean 'position'"),
     (b'{"op": "get", "sensor": true}', "unknown key 'sensor'; did you mean 'sensors'"),
-    (b'{"op": "pause", "n": 1}', "pause: unknown key 'n'; it takes no others"),
+    (b'{"op": "pause", "n": 1}', "pause: unknown key 'n'; available: take"),
     (b'{"op": {"a": 1}}', "is not known; one of describe"),
     (b'{"op": "set"}', "set: needs one of position"),
     (b'{"op": "set", "position": NaN}', "position: must be finite"),
@@ -287,7 +287,7 @@ def test_a_websocket_server_that_ends_is_started_again_and_that_is_said() -> Non
         bridge = bridge_of(world)
         address, sockets = bridge.endpoints["websocket"], bridge._sockets
         assert sockets is not None and sockets._web is not None
-        sockets._web._server.shutdown()
+        sockets._web.call(sockets._web._stopping.set)
         sockets._web._thread.join(10.0)
         for _ in range(20):
             serving.run(0.05)

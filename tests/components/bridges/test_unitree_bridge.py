@@ -28,7 +28,7 @@ from mjrig.components.bridges.dds.unitree_wire import (
     reply_to,
     roll_pitch_yaw,
 )
-from mjrig.components.bridges.dds.wire import SampleOrder
+from mjrig.components.bridges.dds.writers import Writers
 from mjrig.components.bridges.serving import Serving
 from mjrig.components.bridges.unitree_bridge import UnitreeBridge
 from tests.campaign import Tally
@@ -261,13 +261,15 @@ def test_wrong_checksums_are_used_only_where_the_scene_says_so(client: Client) -
 
 
 def test_samples_that_are_late_twice_or_out_of_order_are_refused() -> None:
-    order, now = SampleOrder(0.5), 10**18
+    order, now = Writers(0.5), 10**18
     order.check(1, now, now)
     for sent, why in ((now, "a duplicate"), (now - 1000, "out of order")):
         with pytest.raises(ValueError, match=why):
             order.check(1, sent, now)
     order.check(2, now - 1000, now)  # another writer
-    with pytest.raises(ValueError, match=r"it is late: sent 0\.6"):
+    with pytest.raises(
+        ValueError, match=r"it is late: sent 0\.600 s ago by its sender's clock, max_age is 0\.5 s"
+    ):
         order.check(3, now - 600_000_000, now)
     order.check(1, now + 1, now)
 

@@ -1,0 +1,107 @@
+"""Clients: the programs that talk to a bridge, and which of them may command."""
+
+import time
+
+from mjrig.components.bridges.access import is_token
+from mjrig.components.bridges.protocol import TAKE_HINT, RequestError
+
+#: Notes about connections that wait until the world reads them; more are a flood.
+MAX_NOTES = 100
+
+
+class Client:
+    """A program that talks to SocketBridge: one connection."""
+
+    def __init__(self, name: str, *, keeps_token: bool = False, is_admitted: bool = False) -> None:
+        #: For people: transport, number and address.
+        self.name = name
+        self.is_connected = True
+        #: Whether one valid token admits the connection until its end.
+        self.keeps_token = keeps_token
+        self.is_admitted = is_admitted
+        #: Time of its last request, by `time.monotonic`.
+        self.last_request = time.monotonic()
+        #: The client that took the clock from it: steps that it sent before must not take it back.
+        self.replaced_by: Client | None = None
+        #: Something that its next reply mentions, once.
+        self.warning = ""
+
+    def admit(self, candidate: object, token: str) -> None:
+        """Check the token of a request; none is needed if `token` is empty.
+
+        Raises:
+            RequestError: it is missing or wrong.
+        """
+        if not token or self.is_admitted:
+            return
+        if not is_token(candidate, token):
+            raise RequestError(
+                "token: missing or wrong; send the token that was printed when serving began"
+            )
+        self.is_admitted = self.keeps_token
+
+    def check_replaced(self, op: str, *, take: bool) -> None:
+        """Make sure that nobody took the clock from it, or that it takes it back explicitly.
+
+        Raises:
+            RequestError: the client that took it is connected; the text names it.
+        """
+        other = self.replaced_by
+        if other is not None and other.is_connected and not take:
+            raise RequestError(f"{op}: {other.name} took the clock from {self.name}; {TAKE_HINT}")
+        self.replaced_by = None
+
+    def subscribe(self, as_json: bool) -> bool:
+        """Have states sent over this connection; False: it cannot carry them."""
+        return False
+
+    def unsubscribe(self) -> bool:
+        """No longer; False: it cannot carry states anyway."""
+        return False
+
+    def close(self) -> None:
+        """End the connection once its replies are sent."""
+
+    def __repr__(self) -> str:
+        return f"Client({self.name!r})"
+
+
+class CommandRight:
+    """The right to command a robot, which one client at a time has.
+
+    The first client that commands gets it. Another one gets it after `release`, when the holder's
+    connection ends, or when it asks for it explicitly.
+    """
+
+    def __init__(self) -> None:
+        self._holder: Client | None = None
+
+    @property
+    def holder(self) -> Client | None:
+        """The client that commands, or commanded last."""
+        return self._holder
+
+    def check(self, client: Client, op: str, *, take: bool) -> None:
+        """Make sure that a client may command.
+
+        Raises:
+            RequestError: another client has the right; the text names it.
+        """
+        holder = self._holder
+        if holder is None or holder is client or not holder.is_connected or take:
+            return
+        raise RequestError(
+            f"{op}: {holder.name} commands this robot, not {client.name}; {TAKE_HINT}"
+        )
+
+    def give(self, client: Client) -> str:
+        """Let a client command; returns a notice that names both if another one did before."""
+        before, self._holder = self._holder, client
+        if before is None or before is client:
+            return ""
+        reason = "instead of" if before.is_connected else "after the end of"
+        return f"{client.name} commands {reason} {before.name}"
+
+    def release(self) -> None:
+        """Nobody has it."""
+        self._holder = None

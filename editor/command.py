@@ -1,13 +1,11 @@
 """`mjrig edit`: opens the window, which is imported only then."""
 
 import argparse
-import os
-import sys
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from mjrig.errors import MissingExtraError, SceneError
+from mjrig.errors import MissingExtraError
 from mjrig.terminal.help import examples
 from mjrig.terminal.run_options import add_debug, add_stream
 from mjrig.terminal.scene_options import add_trust, port
@@ -71,11 +69,6 @@ def run(options: argparse.Namespace) -> int:
             raise MissingExtraError("the editor", "editor", f"{package} is not installed")
     if options.web:
         return _in_browser(options)
-    if sys.platform == "linux" and not (os.environ.get("DISPLAY")):
-        raise SceneError(
-            "there is no display to open a window on; `mjrig edit … --web` shows the editor in a "
-            "browser, and `mjrig run` needs neither"
-        )
     from mjrig.editor.main import edit
 
     return edit(options.file, trust=options.trust, stream=options.stream)

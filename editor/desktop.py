@@ -1,5 +1,8 @@
 """Desktop: a window of the desktop, through GLFW and OpenGL."""
 
+import os
+import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -7,13 +10,45 @@ from imgui_bundle import glfw_utils  # before glfw and mujoco: all of them share
 
 from mjrig.editor.assets.thumbnails import Picture
 from mjrig.editor.replay import gamepad
+from mjrig.editor.texts.texts import tr
 from mjrig.editor.viewport import gl_view
 from mjrig.editor.viewport.views import SceneRenderer
 from mjrig.editor.window.window import Window
+from mjrig.errors import SceneError
+
+
+def need_display() -> None:
+    """Check that there is a display, with an error that names the way out.
+
+    Raises:
+        SceneError: there is none, or it cannot be opened.
+    """
+    import glfw  # after imgui_bundle, whose library it uses
+
+    name = os.environ.get("DISPLAY", "")
+    if sys.platform == "linux" and not name:
+        raise SceneError(
+            tr(
+                "there is no display to open a window on (DISPLAY is not set); "
+                "`mjrig edit … --web` shows the editor in a browser, "
+                "mjrig.show(world) a world in a notebook"
+            )
+        )
+    with warnings.catch_warnings():  # pyGLFW warns of what is raised below
+        warnings.simplefilter("ignore")
+        if not glfw.init():
+            raise SceneError(tr("the display {name!r} cannot be opened", name=name))
 
 
 class Desktop:
-    """A `Screen`; works once hello_imgui has opened its window."""
+    """A `Screen`; works once hello_imgui has opened its window.
+
+    Raises:
+        SceneError: there is no display.
+    """
+
+    def __init__(self) -> None:
+        need_display()
 
     def make_view(self, model: Any) -> SceneRenderer:
         """What draws the worlds of a model."""

@@ -1,22 +1,20 @@
 """Open the editor's window and stay in it until it is closed."""
 
 import logging
-import os
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 
 import imgui_bundle  # noqa: F401 - before glfw and mujoco: all of them share its GLFW
 
 from mjrig.editor.assets.opening import is_recording, open_file
+from mjrig.editor.ending_signals import ending_signals
 from mjrig.editor.screen import Screen, window_on
 from mjrig.editor.session import autosave
 from mjrig.editor.session.session import Session
 from mjrig.editor.session.sim_thread import SimThread
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.session.streaming import streaming
-from mjrig.editor.texts.texts import tr
-from mjrig.errors import SceneError, UntrustedError
+from mjrig.errors import UntrustedError
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
 
@@ -29,23 +27,31 @@ class Editor:
         self.state = EditorState(Session(scene, self.simulation))
         self.window = window_on(screen or _desktop(), self.state)
 
-    def run(self, loop: Callable[[], None] | None = None) -> None:
-        """Stay until the window is closed.
+    def run(self, loop: Callable[[], None] | None = None) -> int:
+        """Stay until the window is closed, or a signal ends the editor.
+
+        Unless the user saved or discarded them, unsaved changes are offered at the next start.
 
         Args:
             loop: shows the window and stays in it; None: as a window of the desktop.
+
+        Returns:
+            The exit code: 0, or 128 and the number of the signal.
         """
         logger, app = logging.getLogger("mjrig"), self.window.app
         logger.addHandler(self.state.console)
         self.simulation.start()
         try:
-            if loop is not None:
-                loop()
-            else:
-                app.run(app.runner_params(), self.window.may_close)
+            with ending_signals(self.state):
+                if loop is not None:
+                    loop()
+                else:
+                    app.run(app.runner_params(), self.window.may_close)
         finally:
+            self.window.files.report_unsaved()  # also if the window did not come to its end
             self.simulation.stop()
             logger.removeHandler(self.state.console)
+        return 128 + self.state.ended_by if self.state.ended_by else 0
 
 
 def _desktop() -> Screen:
@@ -66,11 +72,12 @@ def edit(path: Path | None, *, trust: bool = False, stream: str | None = None) -
         SceneError: the file or the display cannot be opened.
         MjrigError: the stream cannot be opened.
     """
-    need_display()
+    from mjrig.editor.desktop import need_display  # needs OpenGL, which a server may lack
+
+    need_display()  # early: loading a scene may take long
     editor = opened(path, trust=trust)
     with streaming(editor.simulation, stream):
-        editor.run()
-    return 0
+        return editor.run()
 
 
 def opened(path: Path | None, *, trust: bool, screen: Screen | None = None) -> Editor:
@@ -88,18 +95,3 @@ def opened(path: Path | None, *, trust: bool, screen: Screen | None = None) -> E
     editor.window.tour.offer()
     editor.window.files.offer(autosave.unsaved())
     return editor
-
-
-def need_display() -> None:
-    """Check early, with a readable error, that there is a display.
-
-    Raises:
-        SceneError: there is none.
-    """
-    import glfw  # after imgui_bundle, whose library it uses
-
-    with warnings.catch_warnings():  # pyGLFW warns of what is raised below
-        warnings.simplefilter("ignore")
-        if not glfw.init():
-            name = os.environ.get("DISPLAY", "")
-            raise SceneError(tr("the display {name!r} cannot be opened", name=name))

@@ -83,11 +83,12 @@ class NotebookView:
         self._screen.attend()
 
     def close(self) -> None:
-        """End the view; the world stays.
+        """End the view; the world stays, edits that were not saved are forgotten.
 
         Raises:
             MjrigError: it does not end.
         """
+        self._window.files.discard()
         self.state.wants_to_close = True
         self._screen.attend()
         self._thread.join(_PATIENCE)

@@ -18,6 +18,7 @@ from mjrig.editor.session.session import Session
 from mjrig.editor.session.simulation import Simulation
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.texts.texts import tr
+from mjrig.editor.ui.panel import finish_frame
 from mjrig.errors import BindingError
 from mjrig.sim.world import World
 
@@ -48,8 +49,7 @@ class Viewer:
         self._next = 0.0
         self._steps = world.steps
         self.closed = False
-        addons = immapp.AddOnsParams(with_implot=True)
-        immapp.manual_render.setup_from_runner_params(self._params, addons)
+        self._window.app.begin(self._params)
 
     def sync(self) -> bool:
         """Apply pending edits and draw, at most 60 times a second; returns whether it drew."""
@@ -72,10 +72,16 @@ class Viewer:
         return True
 
     def close(self) -> None:
-        """Close the window; the world stays."""
+        """Close the window; the world stays, edits that were not saved are forgotten."""
+        self._window.files.discard()
+        self._close()
+
+    def _close(self) -> None:
         if not self.closed:
             self.closed = True
+            finish_frame()
             immapp.manual_render.tear_down()
+            self._window.files.report_unsaved()
 
     def __enter__(self) -> Self:
         return self
@@ -86,9 +92,16 @@ class Viewer:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self.close()
+        if kind is None:
+            self.close()
+        else:
+            self._close()  # the script failed: the next start of the editor offers the edits
 
 
 def view(world: World) -> Viewer:
-    """Attach a window to a world that the caller steps."""
+    """Attach a window to a world that the caller steps.
+
+    Raises:
+        SceneError: there is no display, or it has no OpenGL.
+    """
     return Viewer(world)

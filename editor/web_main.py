@@ -1,6 +1,7 @@
 """`mjrig edit --web`: serve the editor to browsers until it is quit."""
 
 import os
+import signal
 import socket
 import sys
 import webbrowser
@@ -32,16 +33,12 @@ def edit_in_browser(
     screen = LiveWindow(settings)
     try:
         editor = opened(path, trust=trust, screen=screen)
-        try:
-            with streaming(editor.simulation, stream):
-                _tell(screen.server, has_view_link=has_view_link)
-                editor.run(lambda: screen.run(editor.window))
-        except KeyboardInterrupt:
-            if editor.state.session.is_dirty:
-                print(tr("changes that are not saved are offered at the next start"))
+        with streaming(editor.simulation, stream):
+            _tell(screen.server, has_view_link=has_view_link)
+            code = editor.run(lambda: screen.run(editor.window))
+        return 0 if editor.state.ended_by == signal.SIGINT else code  # Ctrl+C is the usual end
     finally:
         screen.server.stop()
-    return 0
 
 
 def _tell(server: Server, *, has_view_link: bool) -> None:

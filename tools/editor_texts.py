@@ -25,7 +25,8 @@ EXEMPT = frozenset(
     {
         "editor/command.py",  # of the command line
         "editor/session/window_words.py",  # patterns in messages of the library
-        "editor/web/input_events.py",  # answers to programs that are no pages of the editor
+        "editor/web/connection.py",  # answers to programs that are no pages of the editor
+        "editor/web/protocol.py",
         "editor/web/requests.py",
         "editor/web/server.py",
         "editor/web/websocket.py",

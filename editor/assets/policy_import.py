@@ -25,7 +25,7 @@ from mjrig.errors import BindingError, MjrigError
 from mjrig.model_files.menagerie import find_in_menagerie, is_in_menagerie
 from mjrig.scene_edit.actor import Actor
 from mjrig.scene_edit.scene import Scene
-from mjrig.sim2sim.play.start import commands
+from mjrig.sim2sim.play.commanding import commands
 
 FOLDER = "policies"
 #: Stack of files that are a policy.yaml already.

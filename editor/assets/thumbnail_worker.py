@@ -5,7 +5,6 @@ a dictionary with `model`, `picture`, `width` and `height`; the answer is why th
 be drawn, or empty.
 """
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ import mujoco
 import numpy as np
 
 from mjrig.errors import MjrigError
+from mjrig.files.replacing import replacing
 from mjrig.scene.include import SCENES
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
@@ -76,10 +76,8 @@ def work(job: dict[str, Any], tell: Callable[[str], None]) -> None:
 def _problem(job: dict[str, Any]) -> str:
     try:
         picture = draw(job["model"], job["width"], job["height"])
-        path = Path(job["picture"])
-        unfinished = path.with_suffix(f".{os.getpid()}.npy")
-        np.save(unfinished, picture)
-        unfinished.replace(path)
+        with replacing(Path(job["picture"])) as file:
+            np.save(file, picture)
     except MjrigError as error:
         return str(error)
     except Exception as error:

@@ -10,6 +10,7 @@ from mjrig.editor.texts.texts import tr
 from mjrig.errors import PropertyError
 from mjrig.properties.has_properties import HasProperties
 from mjrig.properties.nested_kinds import Nested, NestedList
+from mjrig.scene.item_tracking import restore_items
 from mjrig.scene_edit.scene import Scene
 
 
@@ -58,6 +59,7 @@ def _put(obj: HasProperties, path: Path, edit: Edit) -> None:
         items, at = list(getattr(obj, name)), inside[0]
         items[at : at + (edit.before is not UNSET)] = _items(edit)
         prop.assign(obj, items)
+        restore_items(getattr(obj, name)[at : at + 1], edit.items_after)
     else:
         table = obj.authored(name)
         now = table if isinstance(table, Mapping) else {}
@@ -74,6 +76,7 @@ def _put_property(obj: HasProperties, name: str, edit: Edit) -> None:
         return
     is_new = not obj.is_authored(name)
     obj.property_named(name).assign(obj, deepcopy(edit.after))
+    restore_items(getattr(obj, name), edit.items_after)
     if is_new:
         stored = {n: n for n in obj.authored_values if obj.property_named(n).stored}
         order = with_key({n: n for n in stored if n != name}, name, name, edit.at)

@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any, Final
 
+from mjrig.yaml_text.item_trees import UNKNOWN, ItemTree
+
 #: Names of properties and indices of list items, from the scene down; data is what `to_data` gives.
 Path = tuple[Any, ...]
 Data = Mapping[str, Any]
@@ -35,11 +37,20 @@ class Edit:
     after: Any
     #: Place in the order of its owner, of a property or key that is added or removed.
     at: int = 0
+    #: The list items in the values; of a list item itself, those of a list with it alone.
+    items_before: ItemTree = UNKNOWN
+    items_after: ItemTree = UNKNOWN
 
     @property
     def inverse(self) -> "Edit":
         """The edit that takes this one back."""
-        return replace(self, before=self.after, after=self.before)
+        return replace(
+            self,
+            before=self.after,
+            after=self.before,
+            items_before=self.items_after,
+            items_after=self.items_before,
+        )
 
     @property
     def moves_items(self) -> bool:
@@ -60,4 +71,7 @@ def merged(first: Sequence[Edit], second: Sequence[Edit]) -> tuple[Edit, ...]:
     if not same_places or any(edit.moves_items or edit.after is UNSET for edit in tail):
         return (*first, *second)
     pairs = zip(tail, second, strict=True)
-    return (*head, *(replace(one, after=other.after) for one, other in pairs))
+    return (
+        *head,
+        *(replace(a, after=b.after, items_after=b.items_after) for a, b in pairs),
+    )

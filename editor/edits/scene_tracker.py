@@ -15,8 +15,10 @@ from mjrig.editor.edits.edits import UNSET, Data, Edit, Path
 from mjrig.properties.has_properties import HasProperties
 from mjrig.properties.mapping_kinds import Table
 from mjrig.properties.nested_kinds import Nested, NestedList
+from mjrig.scene.item_tracking import item_tree
 from mjrig.scene_edit.scene import Scene
 from mjrig.yaml_text.comparison import identity, same
+from mjrig.yaml_text.item_trees import UNKNOWN, ItemTree
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,7 @@ class SceneTracker:
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
         self.data: Data = scene.to_data()
+        self._items = item_tree(scene)
         self._seen: dict[int, _Seen] = {}
         self._note(scene, self.data)
 
@@ -43,13 +46,16 @@ class SceneTracker:
         Args:
             since: the `data` of an earlier time; None: that of the last `accept`.
         """
-        return tuple(self._object(self.scene, self.data if since is None else since, ()))
+        if since is not None:
+            return tuple(self._object(self.scene, since, (), UNKNOWN))
+        return tuple(self._object(self.scene, self.data, (), self._items))
 
     def accept(self, edits: Sequence[Edit]) -> None:
         """Take the edits since the last time as known."""
         for edit in edits:
             self.data = edited(self.data, edit.path, edit)
         self._seen = {}
+        self._items = item_tree(self.scene)
         self._note(self.scene, self.data)
 
     def _note(self, obj: HasProperties, data: Data) -> None:
@@ -68,31 +74,36 @@ class SceneTracker:
 
     # Edits --------------------------------------------------------------------------------------
 
-    def _object(self, obj: HasProperties, before: Data, path: Path) -> Iterator[Edit]:
+    def _object(
+        self, obj: HasProperties, before: Data, path: Path, items: ItemTree
+    ) -> Iterator[Edit]:
         if self._is_untouched(obj, before):
             for name in _parts(obj):
-                yield from self._property(obj, name, before[name], path)
+                yield from self._property(obj, name, before[name], path, items.at(name))
             return
         after = [n for n in obj.authored_values if obj.property_named(n).stored]
         written = [n for n in before if n != "type"]  # which is not a property
         for i, name in reversed(list(enumerate(written))):
             if name not in after:
-                yield Edit((*path, name), before[name], UNSET, i)
+                yield Edit((*path, name), before[name], UNSET, i, items.at(name))
         for i, name in enumerate(after):
             if name not in before:
-                yield Edit((*path, name), UNSET, obj.authored(name), i)
+                fresh = item_tree(obj).at(name)
+                yield Edit((*path, name), UNSET, obj.authored(name), i, UNKNOWN, fresh)
         for name in after:
             if name in before:
-                yield from self._property(obj, name, before[name], path)
+                yield from self._property(obj, name, before[name], path, items.at(name))
 
-    def _property(self, obj: HasProperties, name: str, before: Any, path: Path) -> Iterator[Edit]:
+    def _property(
+        self, obj: HasProperties, name: str, before: Any, path: Path, items: ItemTree
+    ) -> Iterator[Edit]:
         prop, path = obj.property_named(name), (*path, name)
         if isinstance(prop, NestedList) and isinstance(before, list):
-            yield from self._list(obj, name, before, path)
+            yield from self._list(obj, name, before, path, items)
             return
         part = getattr(obj, name)
         if isinstance(prop, Nested) and isinstance(before, Mapping) and _is_one(part, before):
-            yield from self._object(part, before, path)
+            yield from self._object(part, before, path, items)
             return
         after = obj.authored(name)
         if same(before, after):
@@ -100,32 +111,49 @@ class SceneTracker:
         if isinstance(prop, Table) and isinstance(before, Mapping) and isinstance(after, Mapping):
             yield from _table(before, after, path)
         else:
-            yield Edit(path, before, after)
+            yield Edit(path, before, after, 0, items, item_tree(obj).at(name))
 
     def _list(
-        self, obj: HasProperties, name: str, before: Sequence[Any], path: Path
+        self,
+        obj: HasProperties,
+        name: str,
+        before: Sequence[Any],
+        path: Path,
+        items_before: ItemTree,
     ) -> Iterator[Edit]:
         items = getattr(obj, name)
         if len(items) == len(before) and all(map(self._is_same_item, items, before)):
             for i, (item, old) in enumerate(zip(items, before, strict=True)):
-                yield from self._object(item, old, (*path, i))
+                yield from self._object(item, old, (*path, i), items_before.at(i))
             return
         after: Any = obj.authored(name)
-        keys = self._keys(items, before, after)
+        tokens = items_before.tokens
+        if tokens is not None and len(tokens) == len(before):
+            keys = list(tokens), [item._token for item in items]
+        else:
+            keys = self._keys(items, before, after)
         codes = SequenceMatcher(None, *keys, autojunk=False).get_opcodes()
         for _, i1, i2, _, _ in (code for code in reversed(codes) if code[0] != "equal"):
-            yield from (Edit((*path, i), before[i], UNSET) for i in reversed(range(i1, i2)))
+            for i in reversed(range(i1, i2)):
+                yield Edit((*path, i), before[i], UNSET, 0, items_before.item(i))
         for _, _, _, j1, j2 in (code for code in codes if code[0] != "equal"):
-            yield from (Edit((*path, j), UNSET, after[j]) for j in range(j1, j2))
+            for j in range(j1, j2):
+                fresh = ItemTree((items[j]._token,), {0: item_tree(items[j])})
+                yield Edit((*path, j), UNSET, after[j], 0, UNKNOWN, fresh)
         for _, i1, i2, j1, _ in (code for code in codes if code[0] == "equal"):
             for i, j in zip(range(i1, i2), range(j1, len(after)), strict=False):
-                yield from self._item(items[j], before[i], after[j], (*path, j))
+                place = (*path, j)
+                yield from self._item(items[j], before[i], after[j], place, items_before.at(i))
 
-    def _item(self, item: HasProperties, before: Any, after: Any, path: Path) -> Iterator[Edit]:
+    def _item(
+        self, item: HasProperties, before: Any, after: Any, path: Path, items: ItemTree
+    ) -> Iterator[Edit]:
         if isinstance(before, Mapping) and isinstance(after, Mapping) and _is_one(item, before):
-            yield from self._object(item, before, path)
+            yield from self._object(item, before, path, items)
         elif not same(before, after):
-            yield Edit(path, before, after)
+            tokens = (item._token,)
+            trees = ItemTree(tokens, {0: items}), ItemTree(tokens, {0: item_tree(item)})
+            yield Edit(path, before, after, 0, *trees)
 
     def _is_same_item(self, item: HasProperties, before: Any) -> bool:
         seen = self._seen.get(id(item))
@@ -134,7 +162,7 @@ class SceneTracker:
     def _keys(
         self, items: Sequence[HasProperties], before: Sequence[Any], after: Sequence[Any]
     ) -> tuple[list[object], list[object]]:
-        """What makes items of two lists the same one: being one object, else name or type."""
+        """Keys that are equal for one item of two lists: one object, else its name or type."""
         old: list[object] = [identity(data) for data in before]
         new: list[object] = [identity(data) for data in after]
         places = {id(data): i for i, data in enumerate(before)}

@@ -9,6 +9,7 @@ from mjrig.editor.session.state import EditorState
 from mjrig.editor.texts.texts import tr
 from mjrig.model_files.model_source import is_binary
 from mjrig.names import Slots, literal
+from mjrig.pattern_budget import pattern_budget
 from mjrig.properties.has_properties import HasProperties
 
 #: One number, or several; None: there is no such limit.
@@ -60,6 +61,7 @@ class PatternEdits:
         written = held.get(literal(target)) if isinstance(held, Mapping) else None
         return None if written is None else as_value(written)
 
+    @pattern_budget()
     def pattern(self, name: str, target: str, slots: Slots) -> str | None:
         """The pattern that sets the value of a slot; None: none does."""
         place = slots.names.index(target)

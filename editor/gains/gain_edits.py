@@ -9,17 +9,20 @@ from mjrig.editor.texts.texts import tr
 from mjrig.gains.gain_rows import LIMIT, Change, GainRow, rounded
 from mjrig.gains.gain_rows import set_gains as write_gains
 from mjrig.gains.second_order import damping_for, damping_ratio, stiffness_for
+from mjrig.pattern_budget import pattern_budget
+from mjrig.patterns import compile_pattern
 from mjrig.properties.has_properties import HasProperties
 
 
+@pattern_budget()
 def filtered(rows: Sequence[GainRow], text: str) -> list[GainRow]:
     """The rows whose actor, controller, actuator or joint name the text is found in.
 
     Raises:
-        re.error: it is not a regular expression.
+        BindingError: it is not a valid pattern.
     """
-    search = re.compile(text, re.IGNORECASE).search
-    return [r for r in rows if search(r.key) or search(r.joint)]
+    occurs_in = compile_pattern(text, ignore_case=True).occurs_in
+    return [r for r in rows if occurs_in(r.key) or occurs_in(r.joint)]
 
 
 # ω and ζ ----------------------------------------------------------------------------------------

@@ -1,7 +1,6 @@
 """Tuning: the model behind the gain table and the response panel; independent of widgets."""
 
 import math
-import re
 from collections.abc import Callable, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -21,6 +20,7 @@ from mjrig.editor.gains.gain_presets import load_preset
 from mjrig.editor.gains.row_selection import RowSelection
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.texts.texts import tr
+from mjrig.errors import BindingError
 from mjrig.gains.gain_presets import save_preset
 from mjrig.gains.gain_rows import LIMIT, Change, GainRow, arrays, gain_rows
 from mjrig.gains.response import Signal
@@ -101,8 +101,8 @@ class Tuning:
         self.filter_problem = ""
         try:
             return filtered(self.rows, self.filter)
-        except re.error as error:
-            self.filter_problem = tr("not a regular expression: {error}", error=error)
+        except BindingError as error:
+            self.filter_problem = str(error)
             return list(self.rows)
 
     def choose(self, row: GainRow, *, add: bool = False) -> None:

@@ -23,7 +23,6 @@ from mjrig.gains.gain_rows import LIMIT, GainRow
 
 #: Colours of values by where they come from.
 _COLOURS = {"default": GREY, "random": VIOLET, "outside": AMBER}
-_CLAMP = int(imgui.SliderFlags_.always_clamp)
 _FLAGS = (
     imgui.TableFlags_.sortable
     | imgui.TableFlags_.resizable
@@ -325,7 +324,7 @@ class GainTable(Panel):
             imgui.push_style_color(imgui.Col_.text, colour)
         speed = max(abs(value) * 0.005, 0.005) if abs(value) < 1e9 else 1.0
         shown = "%.4g" if math.isfinite(value) else tr("none")
-        changed, new = number_cell(f"##{name}", value, speed, 0.0, 1e9, fmt=shown, flags=_CLAMP)
+        changed, new = number_cell(f"##{name}", value, speed, 0.0, 1e9, fmt=shown, clamps=True)
         if colour is not None:
             imgui.pop_style_color()
         imgui.end_disabled()

@@ -10,7 +10,14 @@ from typing import Any
 from imgui_bundle import imgui
 
 from mjrig.editor.inspector.fields import Field
-from mjrig.editor.inspector.number_widgets import Scale, real, scale_of, settle, tidy
+from mjrig.editor.inspector.number_widgets import (
+    Scale,
+    real,
+    scale_of,
+    set_numbers,
+    settle,
+    tidy,
+)
 from mjrig.editor.inspector.sheet import MIXED, Sheet
 from mjrig.editor.inspector.text_widgets import combo, entry
 from mjrig.editor.texts.texts import tr
@@ -113,11 +120,7 @@ def _one_for_all(field: Field, data: list[Any]) -> None:
     scale = scale_of(field.prop)
     changed, new = real("##v", number(data[0]) or 0.0, scale, mixed=field.is_mixed)
     if changed:
-        delta = new - (number(data[0]) or 0.0)
-        alt = imgui.get_io().key_alt and len(data) > 1
-        low, high = scale.bounds.low, scale.bounds.high
-        values = [min(max((number(d) or 0.0) + delta, low), high) if alt else new for d in data]
-        field.set_each([tidy(v, d) for v, d in zip(values, data, strict=True)], dragging=True)
+        set_numbers(field, data, new, scale)
     settle(field)
 
 

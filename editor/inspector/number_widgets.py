@@ -1,7 +1,6 @@
 """Widgets for numbers and vectors: cells whose drags give round numbers within the range."""
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +11,7 @@ from mjrig.editor.inspector.fields import Field
 from mjrig.editor.inspector.sheet import MIXED, Sheet
 from mjrig.editor.inspector.text_widgets import checkbox, yaml_value
 from mjrig.editor.texts.texts import tr
-from mjrig.editor.ui import scalars
+from mjrig.editor.ui import scalars, typed_text
 from mjrig.editor.ui.colours import GREY
 from mjrig.editor.ui.number_cell import number_cell, whole_number_cell
 from mjrig.properties.bounds import Bounds, number
@@ -86,18 +85,27 @@ def settle(field: Field) -> None:
         field.end()
 
 
-def _set_numbers(field: Field, data: list[Any], new: float, wrap: Callable[[float], float]) -> None:
-    """One value for all; with Alt, all by the same amount."""
-    several = len(data) > 1
-    if several and imgui.get_io().key_alt and all(number(d) is not None for d in data):
-        delta = new - (number(data[0]) or 0.0)
-        field.set_each([tidy(wrap(number(d) + delta), d) for d in data], dragging=True)  # type: ignore[operator]
-    else:
-        field.set_each([tidy(new, d) for d in data], dragging=True)
+def _all_values(values: list[float], new: float, scale: Scale) -> list[float]:
+    """One value for all; with Alt, all by the same amount, and those at a bound stay there."""
+    if len(values) < 2 or not imgui.get_io().key_alt:
+        return [new] * len(values)
+    bounds, delta = scale.bounds, new - values[0]
+    moved = [round(value + delta, 12) for value in values]
+    clamped = [min(max(value, bounds.low), bounds.high) for value in moved]
+    count = sum(a != b for a, b in zip(moved, clamped, strict=True))
+    if count:
+        bound = (bounds.low if delta < 0.0 else bounds.high) * scale.factor
+        shown = {"count": count, "total": len(values), "bound": bound}
+        typed_text.note(tr("{count} of {total} values stop at {bound:g}", **shown))
+    return clamped
 
 
-def _within(bounds: Bounds) -> Callable[[float], float]:
-    return lambda value: round(min(max(value, bounds.low), bounds.high), 12)
+def set_numbers(field: Field, data: list[Any], new: float, scale: Scale) -> None:
+    """Write a number that a cell changed, for each object."""
+    numbers = [value for value in map(number, data) if value is not None]
+    is_movable = len(numbers) == len(data)  # else some have no value to move
+    values = _all_values(numbers, new, scale) if is_movable else [new] * len(data)
+    field.set_each([tidy(v, d) for v, d in zip(values, data, strict=True)], dragging=True)
 
 
 def float_value(field: Field, sheet: Sheet) -> None:
@@ -105,7 +113,7 @@ def float_value(field: Field, sheet: Sheet) -> None:
     data, scale = field.data(), scale_of(field.prop)
     changed, new = real("##v", number(data[0]) or 0.0, scale, mixed=field.is_mixed)
     if changed:
-        _set_numbers(field, data, new, _within(scale.bounds))
+        set_numbers(field, data, new, scale)
     settle(field)
 
 
@@ -141,9 +149,7 @@ def int_value(field: Field, sheet: Sheet) -> None:
         return
     changed, new = whole("##v", int(data[0]), bounds, mixed=field.is_mixed)
     if changed:
-        alt = len(data) > 1 and imgui.get_io().key_alt
-        values = [int(_within(bounds)(d + new - data[0])) if alt else new for d in data]
-        field.set_each(values, dragging=True)
+        field.set_each([int(v) for v in _all_values(data, new, Scale(bounds))], dragging=True)
     settle(field)
 
 
@@ -182,8 +188,7 @@ def components(field: Field, rows: list[list[Any]], scale: Scale) -> None:
         mixed = any(value != column[0] for value in column)
         changed, new = real(f"##{k}", column[0], scale, mixed=mixed)
         if changed:
-            delta = new - column[0] if len(rows) > 1 and imgui.get_io().key_alt else None
-            values = [new if delta is None else _within(scale.bounds)(v + delta) for v in column]
+            values = _all_values(column, new, scale)
             changed_rows = [
                 [*row[:k], tidy(value, row[k]), *row[k + 1 :]]
                 for row, value in zip(rows, values, strict=True)

@@ -161,7 +161,7 @@ class PlotsPanel(Panel):
         imgui.same_line()
         imgui.set_next_item_width(px(80.0))
         changed, seconds = number_cell(
-            "##window", plot.window, 0.05, SHORTEST, LONGEST, fmt="%.2f s"
+            "##window", plot.window, 0.05, SHORTEST, LONGEST, fmt="%.2f s", clamps=True
         )
         if changed:
             plot.set_window(seconds)

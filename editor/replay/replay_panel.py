@@ -15,6 +15,7 @@ from mjrig.editor.session.state import EditorState
 from mjrig.editor.texts.texts import tr
 from mjrig.editor.ui import icons
 from mjrig.editor.ui.colours import AMBER, GREEN, GREY, RED
+from mjrig.editor.ui.number_cell import whole_number_cell
 from mjrig.editor.ui.panel import Panel
 from mjrig.editor.ui.path_dialog import PathDialog
 from mjrig.editor.ui.scale import px, size
@@ -277,8 +278,9 @@ class ReplayPanel(Panel):
         if self.replaying.mode == "policy":
             imgui.same_line()
             imgui.set_next_item_width(px(90))
-            _, self.trials = imgui.input_int(tr("perturbed runs"), self.trials)
-            self.trials = min(max(self.trials, 0), MOST_TRIALS)
+            _, self.trials = whole_number_cell(
+                tr("perturbed runs"), self.trials, 0.05, 0, MOST_TRIALS, clamps=True
+            )
         if self.answer is not None:
             imgui.same_line()
             if imgui.button(tr("Open report")):

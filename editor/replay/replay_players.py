@@ -13,7 +13,7 @@ from mjrig.sim.world import World
 from mjrig.sim2sim.compare.matching import match
 from mjrig.sim2sim.play.players import KinematicPlayer, TargetsPlayer
 from mjrig.sim2sim.play.policy_loop import policies
-from mjrig.sim2sim.play.start import start
+from mjrig.sim2sim.play.start import RecordedStart, start
 
 
 class Shown(Protocol):
@@ -133,7 +133,7 @@ class PolicyStart:
             )
         self.steps = max(1, round(recording.duration / world.timestep))
 
-    def start(self) -> str:
+    def start(self) -> RecordedStart:
         """Put the robots where the recording begins."""
         return start(self._world, self._recording, self._matches)
 

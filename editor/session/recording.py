@@ -118,5 +118,6 @@ class RunRecording:
         if recorder is None or recorder.is_recording:
             return
         self._recorder = None
-        if all(line.text != str(recorder.error) for line in console.lines):  # the log has it too
+        lines = {line.text for line in tuple(console.lines)}  # other threads may write
+        if str(recorder.error) not in lines:  # the log has it too
             console.fail(str(recorder.error))

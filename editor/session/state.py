@@ -87,6 +87,8 @@ class EditorState:
         #: What is being dragged inside the window: (kind, value), the payload is only a number.
         self.dragged: tuple[str, Any] | None = None
         self.wants_to_close = False
+        #: The signal that ended the editor; 0: none.
+        self.ended_by = 0
         #: A scene file to open; the window asks about unsaved edits first.
         self.wants_to_open: Path | None = None
         #: A recording to show, and the robot it is for; empty: found by name and joints.
@@ -99,6 +101,11 @@ class EditorState:
         self.offer_file: Callable[[Path], object] = lambda path: None
         self._teller = EventTeller(self.console)
         self._elements: tuple[World, Elements] | None = None
+
+    @property
+    def is_ending(self) -> bool:
+        """Whether the window closes: the user or the system asked for it."""
+        return self.wants_to_close or self.ended_by != 0
 
     @property
     def scene(self) -> Scene:

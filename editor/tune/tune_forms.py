@@ -18,7 +18,6 @@ from mjrig.tuning.simulated.plant import OF_JOINTS, UNITS
 
 #: Opens a file chooser: (suffixes, what to do with the chosen file).
 Browse = Callable[[tuple[str, ...], Callable[[str], None]], None]
-_CLAMP = int(imgui.SliderFlags_.always_clamp)
 _WAYS = {
     "grid": deferred("every combination"),
     "lhs": deferred("Latin hypercube"),
@@ -200,7 +199,7 @@ def _number(
 ) -> float:
     imgui.set_next_item_width(px(width))
     speed = speed or max(0.005 * abs(value), 0.005)
-    _, new = number_cell(label, value, speed, least, 1e9, fmt=text, flags=_CLAMP)
+    _, new = number_cell(label, value, speed, least, 1e9, fmt=text, clamps=True)
     return new
 
 
@@ -208,7 +207,7 @@ def _count(
     label: str, value: int, least: int, most: int, text: str = "%d", width: float = 110
 ) -> int:
     imgui.set_next_item_width(px(width))
-    _, new = whole_number_cell(label, value, 0.1, least, most, fmt=text, flags=_CLAMP)
+    _, new = whole_number_cell(label, value, 0.1, least, most, fmt=text, clamps=True)
     return new
 
 

@@ -233,7 +233,7 @@ class RecoverDialog(Dialog):
             if imgui.button(tr("Recover")):
                 self._found.remove(left)
                 self.close()
-                self.state.attempt(lambda left=left: self._recover(left))  # type: ignore[misc]
+                self._recover(left)
             imgui.same_line()
             if imgui.button(tr("Discard")):
                 left.forget()

@@ -16,6 +16,7 @@ from mjrig.editor.ui.scale import px
 
 #: Height of the line that shows where in its range a number is [pixels at scale 1].
 _BAR = 2.0
+_CLAMP = int(imgui.SliderFlags_.always_clamp)
 
 
 def number_cell(
@@ -28,8 +29,9 @@ def number_cell(
     fmt: str = "%.6g",
     flags: int = 0,
     ends: tuple[float, float] | None = None,
+    clamps: bool = False,
 ) -> tuple[bool, float]:
-    """A real number; dragging stops at the bounds, typing does not unless the flags clamp it.
+    """A real number; dragging stops at the bounds, typing does not unless the cell clamps.
 
     Args:
         label: as imgui's.
@@ -39,12 +41,13 @@ def number_cell(
         fmt: how it is shown.
         flags: imgui's for drags.
         ends: usual range; a line at the lower edge shows where in it the number is.
+        clamps: whether a typed number out of bounds becomes the bound, with a note at the cell.
 
     Returns:
         Whether it changed, and the new value.
     """
     box = ctypes.c_double(value)
-    changed = _cell(label, box, speed, (low, high), fmt, flags, ends)
+    changed = _cell(label, box, speed, (low, high), fmt, flags, ends, clamps=clamps)
     return changed, box.value
 
 
@@ -58,11 +61,12 @@ def whole_number_cell(
     fmt: str = "%d",
     flags: int = 0,
     ends: tuple[float, float] | None = None,
+    clamps: bool = False,
 ) -> tuple[bool, int]:
     """The same for a whole number."""
     box = ctypes.c_int64(value)
     long = fmt.replace("%d", "%lld")
-    changed = _cell(label, box, speed, (low, high), long, flags, ends)
+    changed = _cell(label, box, speed, (low, high), long, flags, ends, clamps=clamps)
     return changed, box.value
 
 
@@ -74,12 +78,15 @@ def _cell(
     fmt: str,
     flags: int,
     ends: tuple[float, float] | None,
+    *,
+    clamps: bool,
 ) -> bool:
-    """The number in a box; a text that is no number leaves it as it was, and says so."""
+    """The number in a box; a text that is not a number leaves it as it was, with a note."""
     before: Any = box.value
     imgui.get_io().config_drag_click_to_input_text = True  # one click types
-    changed = scalars.drag(label, box, speed, bounds, fmt, flags)
-    if typed_text.is_refused(whole=isinstance(box, ctypes.c_int64)):
+    changed = scalars.drag(label, box, speed, bounds, fmt, flags | (_CLAMP if clamps else 0))
+    is_integer = isinstance(box, ctypes.c_int64)
+    if typed_text.is_refused(whole=is_integer, clamps_to=bounds if clamps else None):
         box.value, changed = before, False
     if ends is not None:
         _bar(before, *ends)

@@ -1,6 +1,8 @@
 """Panel: one dockable part of the window. Plugins add theirs by the entry point `mjrig.panels`."""
 
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.metadata import entry_points
 from typing import ClassVar
 
@@ -46,11 +48,27 @@ class Panel:
         except Exception as error:
             self._error = traceback.format_exc()
             self.state.console.fail(f"{self.title}: {type(error).__name__}: {error}", self._error)
-            io = imgui.get_io()
-            kept = io.config_error_recovery_enable_assert
-            io.config_error_recovery_enable_assert = False
-            imgui.internal.error_recovery_try_to_recover_state(recovery)
-            io.config_error_recovery_enable_assert = kept
+            with _recovering():
+                imgui.internal.error_recovery_try_to_recover_state(recovery)
+
+
+@contextmanager
+def _recovering() -> Iterator[None]:
+    """Let Dear ImGui close what an exception left open, without asserting or printing it."""
+    io = imgui.get_io()
+    io.config_error_recovery_enable_assert = io.config_error_recovery_enable_debug_log = False
+    try:
+        yield
+    finally:
+        io.config_error_recovery_enable_assert = io.config_error_recovery_enable_debug_log = True
+
+
+def finish_frame() -> None:
+    """End a frame that an exception cut off: else no later frame could begin."""
+    context = imgui.get_current_context()
+    if context is not None and context.within_frame_scope:
+        with _recovering():
+            imgui.render()
 
 
 def bring_forward(title: str) -> None:

@@ -1,6 +1,6 @@
-"""What is typed into number cells: a text that is no number is refused with a word, never dropped.
+"""Notes at number cells: texts that are not numbers are rejected, values out of range are clamped.
 
-imgui reads as far as it can and says nothing: `12o` is 12 to it, `abc` nothing at all.
+imgui reports neither: `12o` is 12 to it, `abc` nothing at all, and -5 becomes 0 in a clamped cell.
 """
 
 import math
@@ -26,40 +26,53 @@ class _Typing:
 
 
 @dataclass
-class _Refusal:
+class _Note:
     item: int = 0
     text: str = ""
     until: float = 0.0
 
 
 _typing = _Typing()
-_refusal = _Refusal()
-#: Refusals that nobody has taken yet.
+_note = _Note()
+#: Notes that nobody has taken yet.
 _untold: list[str] = []
 
 
-def is_refused(*, whole: bool) -> bool:
+def is_refused(*, whole: bool, clamps_to: tuple[float, float] | None = None) -> bool:
     """Whether the last item, a number cell, was just left with a text that is no number.
 
-    Its reason is shown at the cell for a moment.
+    The reason is shown at the cell for a moment, and likewise that a number was clamped.
+
+    Args:
+        whole: whether it takes whole numbers only.
+        clamps_to: the range to which the cell clamps what is typed; None: it does not.
     """
     item = imgui.get_item_id()
-    refused = _follow(item, whole=whole)
-    if _refusal.item == item and time.monotonic() < _refusal.until and not imgui.is_item_active():
+    refused = _follow(item, whole=whole, clamps_to=clamps_to)
+    if _note.item == item and time.monotonic() < _note.until and not imgui.is_item_active():
         _show()
     return refused
 
 
-def take_refusals() -> list[str]:
-    """Why texts were refused since this was asked last; each once."""
+def note(text: str) -> None:
+    """Show a text at the last item for a moment; the console gets it once."""
+    is_new = (_note.item, _note.text) != (imgui.get_item_id(), text) or not is_shown()
+    _note.item, _note.text = imgui.get_item_id(), text
+    _note.until = time.monotonic() + _SECONDS
+    if is_new:
+        _untold.append(text)
+
+
+def take_notes() -> list[str]:
+    """Why texts were refused or numbers clamped since this was asked last; each once."""
     taken = list(_untold)
     _untold.clear()
     return taken
 
 
 def is_shown() -> bool:
-    """Whether a reason stands at a cell now."""
-    return time.monotonic() < _refusal.until
+    """Whether a note is shown at a cell now."""
+    return time.monotonic() < _note.until
 
 
 def is_number(text: str, *, whole: bool) -> bool:
@@ -71,7 +84,7 @@ def is_number(text: str, *, whole: bool) -> bool:
     return not whole or (math.isfinite(value) and value == int(value) and "." not in text)
 
 
-def _follow(item: int, *, whole: bool) -> bool:
+def _follow(item: int, *, whole: bool, clamps_to: tuple[float, float] | None) -> bool:
     """Remember what is typed; when it ends, whether that is refused."""
     if imgui.internal.temp_input_is_active(item):
         state = imgui.internal.get_input_text_state(item)
@@ -85,24 +98,29 @@ def _follow(item: int, *, whole: bool) -> bool:
     _typing.item = 0
     text = _typing.now.strip()
     is_given_up = imgui.is_key_pressed(imgui.Key.escape) or _typing.now == _typing.first
-    if not text or is_given_up or is_number(text, whole=whole):
+    if not text or is_given_up:
         return False
-    _refuse(item, text, whole=whole)
+    if is_number(text, whole=whole):
+        if clamps_to is not None:
+            _note_clamped(text, *clamps_to)
+        return False
+    kind = tr("whole number") if whole else tr("number")
+    note(tr("{text!r} is no {what}; the value stays as it was", text=text, what=kind))
     return True
 
 
-def _refuse(item: int, text: str, *, whole: bool) -> None:
-    what = tr("whole number") if whole else tr("number")
-    reason = tr("{text!r} is no {what}; the value stays as it was", text=text, what=what)
-    _refusal.item, _refusal.text = item, reason
-    _refusal.until = time.monotonic() + _SECONDS
-    _untold.append(reason)
+def _note_clamped(text: str, low: float, high: float) -> None:
+    value = float(text)
+    if value < low:
+        note(tr("{text} is below the smallest value; it became {bound:g}", text=text, bound=low))
+    elif value > high:
+        note(tr("{text} is above the largest value; it became {bound:g}", text=text, bound=high))
 
 
 def _show() -> None:
     """Above the cell, over everything: the tooltip of the cell may be there too."""
     low, high = imgui.get_item_rect_min(), imgui.get_item_rect_max()
-    extent, pad = imgui.calc_text_size(_refusal.text), imgui.get_style().frame_padding
+    extent, pad = imgui.calc_text_size(_note.text), imgui.get_style().frame_padding
     edge = imgui.get_main_viewport().size.x
     left = max(min(low.x, edge - extent.x - 3 * pad.x), 0.0)
     corner = imgui.ImVec2(left, low.y - extent.y - 3 * pad.y)
@@ -110,4 +128,4 @@ def _show() -> None:
     paint = imgui.get_foreground_draw_list()
     paint.add_rect_filled(corner, end, imgui.get_color_u32(imgui.Col_.popup_bg), 3.0)
     paint.add_rect(low, high, imgui.get_color_u32(AMBER), 3.0)
-    paint.add_text(corner + pad, imgui.get_color_u32(AMBER), _refusal.text)
+    paint.add_text(corner + pad, imgui.get_color_u32(AMBER), _note.text)

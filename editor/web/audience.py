@@ -22,55 +22,95 @@ class Audience:
     def __init__(self, server: Server, let_go: Callable[[], None]) -> None:
         self._server, self._let_go = server, let_go
         self.commander: Browser | None = None
+        #: Pages that ask for the command, by number, and the owners who were asked for each.
+        self._requests: dict[int, set[int]] = {}
 
     @property
     def browsers(self) -> tuple[Browser, ...]:
         """All of them."""
         return tuple(self._server.browsers)
 
+    @property
+    def _owners(self) -> list[Browser]:
+        """The pages with the command link, oldest first."""
+        return [b for b in self.browsers if b.rights == "command" and not b.is_gone]
+
     def came(self, browser: Browser) -> None:
-        """A page connected: it commands if nobody does and it may."""
+        """A page connected: an owner commands if nobody does."""
         if self.commander is None and browser.rights == "command":
             self.commander = browser
         self.tell_roles()
+        self._ask_owners()
 
     def gone(self, browser: Browser) -> None:
-        """A page is gone; the oldest that may command takes its place."""
-        if self.commander is browser:
+        """A page is gone; the oldest owner takes its place.
+
+        A view link that was lent the command loses it with the last owner: nobody would be there to
+        take it back.
+        """
+        owners, commander = self._owners, self.commander
+        is_lent = commander is not None and commander.rights != "command"
+        if commander is browser or (is_lent and not owners):
             self._let_go()
-            able = [b for b in self.browsers if b.rights == "command" and not b.is_gone]
-            self.commander = able[0] if able else None
+            self.commander = owners[0] if owners else None
         self.tell_roles()
+        self._ask_owners()
 
     def take(self, browser: Browser) -> None:
-        """A page wants to command: with the right token it does, else the commander is asked."""
-        if browser.rights == "command" or self.commander is None:
-            self._hand(browser)
-        else:
-            self.commander.send_text(
-                json.dumps({"asks": {"number": browser.number, "name": browser.name}})
-            )
+        """A page asks for the command: an owner gets it, for a view link an owner is asked.
 
-    def give(self, browser: Browser, number: int) -> None:
-        """The page that commands hands the command to another one."""
-        wanted = [b for b in self.browsers if b.number == number]
-        if browser is self.commander and wanted:
-            self._hand(wanted[0])
+        Without an owner nobody is asked, and the view link goes on watching. Asking again changes
+        nothing until an owner has answered.
+        """
+        if browser.rights == "command":
+            self._hand(browser)
+        elif browser is not self.commander:
+            self._requests.setdefault(browser.number, set())
+            self._ask_owners()
+
+    def _ask_owners(self) -> None:
+        """Ask the owner who commands, else every owner, once about each page that asks."""
+        owners, commander = self._owners, self.commander
+        pages = {b.number: b for b in self.browsers if not b.is_gone and b is not commander}
+        asked = [commander] if commander is not None and commander in owners else owners
+        if not owners:
+            self._requests.clear()
+        for number, informed in tuple(self._requests.items()):
+            if number not in pages:  # it is gone, or has the command
+                del self._requests[number]
+                continue
+            text = json.dumps({"asks": {"number": number, "name": pages[number].name}})
+            for owner in asked:
+                if owner.number not in informed:
+                    informed.add(owner.number)
+                    owner.send_text(text)
+
+    def deny(self, number: int) -> None:
+        """An owner does not hand the command to a page, which may ask again."""
+        self._requests.pop(number, None)
+
+    def give(self, number: int) -> None:
+        """An owner hands the command to a page, by its number."""
+        for target in self.browsers:
+            if target.number == number and not target.is_gone:
+                self._hand(target)
 
     def _hand(self, browser: Browser) -> None:
         if browser is not self.commander:
             self._let_go()
             self.commander = browser
             self.tell_roles()
+            self._ask_owners()
 
     def tell_roles(self) -> None:
-        """Tell every page what it may do."""
+        """Tell every page what it may do, and how many owners it could ask."""
         for browser in self.browsers:
             browser.commands = browser is self.commander
             role = {
                 "role": "command" if browser.commands else "watch",
                 "may": browser.rights,
                 "pages": len(self.browsers),
+                "owners": len(self._owners),
             }
             browser.send_text(json.dumps(role))
 

@@ -2,9 +2,11 @@
 
 import asyncio
 import itertools
+import threading
 import time
 from collections import deque
 
+from mjrig.editor.web.protocol import Role
 from mjrig.editor.web.websocket import BINARY, TEXT, closing, packed
 
 #: Frames that may be under way besides those that fit into one round trip.
@@ -31,7 +33,7 @@ class Browser:
         self.number = next(_numbers)
         self.rights, self.name = rights, name
         self._writer = writer
-        self._loop = asyncio.get_running_loop()
+        self._loop, self._thread = asyncio.get_running_loop(), threading.get_ident()
         #: Whether it has the last frame that was made, so that a difference is enough.
         self.is_current = False
         self._sent: deque[tuple[int, float]] = deque()
@@ -39,14 +41,23 @@ class Browser:
         self.last_heard = time.monotonic()
         self._budget, self._refilled = _BURST, time.monotonic()
         self.is_gone = False
+        #: Whether it was closed because of a message: those that wait are dropped too.
+        self.is_rejected = False
         #: Whether it commands the editor now.
         self.commands = False
         self.bytes_sent = 0
 
     @property
+    def role(self) -> Role:
+        """Its column in the table of rights."""
+        if self.rights == "command":
+            return Role.COMMANDER if self.commands else Role.OWNER
+        return Role.LENT if self.commands else Role.VIEWER
+
+    @property
     def is_trusted(self) -> bool:
-        """Whether it may send files and pictures."""
-        return self.rights == "command" or self.commands
+        """Whether it may send messages as long as files and images are."""
+        return self.role is not Role.VIEWER
 
     # Out ------------------------------------------------------------------------------------------
 
@@ -72,7 +83,10 @@ class Browser:
             self._write(closing(code, reason))
             self._writer.close()
 
-        self._loop.call_soon_threadsafe(end)
+        if threading.get_ident() == self._thread:
+            end()  # now: the server closes the connection when it returns from here
+        else:
+            self._loop.call_soon_threadsafe(end)
 
     def _write(self, wire: bytes) -> None:
         if not self._writer.is_closing():

@@ -18,7 +18,7 @@ VERTICES, INDICES, COMMANDS, DIFFERENCE, FLOATS, WIDE = 1, 2, 4, 8, 16, 32
 #: Vertices may lie that far outside of the window at the left and the top [pixels].
 MARGIN = 1024.0
 FRAME, SCENE_ONLY = 1, 6
-_HEAD = struct.Struct("<BBHIIffffbBBBHH")
+_HEAD = struct.Struct("<BBHIIffffbBBBHHBBBB")
 _LIST = struct.Struct("<IBBHII")
 _COMMAND = struct.Struct("<ffffIIII")
 _FULL = 65535
@@ -52,6 +52,8 @@ class Look:
     types: bool
     #: Where text is typed, for input methods [pixels].
     typed_at: tuple[int, int]
+    #: What lies below all lists: docked panels do not fill it, see `App` (red, green, blue).
+    background: tuple[int, int, int]
 
 
 class DrawLists:
@@ -131,6 +133,7 @@ class DrawLists:
         head = _HEAD.pack(
             FRAME, whole, len(self._lists), seq, inputs, look.width, look.height, look.ratio,
             self._unit, look.cursor, look.types, 0, 0, *look.typed_at,
+            *look.background, 0,
         )  # fmt: skip
         heads, bodies = [head], []
         for kept in self._lists.values():

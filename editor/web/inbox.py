@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from mjrig.editor.web.browsers import Browser
+from mjrig.editor.web.protocol import Event
 
 
 class Presence(Enum):
@@ -14,7 +15,7 @@ class Presence(Enum):
     GONE = "gone"
 
 
-Sent = str | bytes | Presence
+Sent = Event | bytes | Presence
 
 
 @dataclass

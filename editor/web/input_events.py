@@ -1,15 +1,12 @@
-"""What pages send, checked where it arrives, and how Dear ImGui is told."""
+"""Input of the page that commands, and how Dear ImGui gets it."""
 
-import json
-import math
 from collections import deque
 from typing import Any
 
 from imgui_bundle import imgui
 
-#: Most characters of a pasted or typed text.
-MOST_TEXT = 1 << 19
-_LARGEST = 20000.0
+from mjrig.editor.web.protocol import Event
+
 _CTRL, _SHIFT, _ALT, _SUPER = 1, 2, 4, 8
 _KEYS: dict[str, Any] = {
     "Tab": imgui.Key.tab,
@@ -55,50 +52,6 @@ _KEYS: dict[str, Any] = {
     **{f"Numpad{i}": getattr(imgui.Key, f"keypad{i}") for i in range(10)},
     **{f"F{i}": getattr(imgui.Key, f"f{i}") for i in range(1, 13)},
 }
-#: The arguments of each message: n number, i counting number, s short text, t text, l list, b bool.
-_SHAPES = {
-    "m": "nni", "b": "iii", "w": "nnii", "k": "sbii", "t": "ti", "p": "ti",
-    "r": "nnn", "f": "b", "g": "l", "drop": "nnl", "dropped": "", "nodrop": "",
-    "take": "", "give": "i",
-}  # fmt: skip
-Event = tuple[Any, ...]
-
-
-class MalformedError(Exception):
-    """A page sent what the editor's own page never sends."""
-
-
-def parse(text: str) -> Event:
-    """A message of a page: its name, then its arguments.
-
-    Raises:
-        MalformedError: it has not the shape that messages have.
-    """
-    try:
-        message = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise MalformedError("not JSON") from error
-    if not (isinstance(message, list) and message and isinstance(message[0], str)):
-        raise MalformedError("not a message")
-    name, *values = message
-    shape = _SHAPES.get(name)
-    if shape is None or len(values) != len(shape):
-        raise MalformedError(f"no message {name[:20]!r} with {len(values)} values")
-    for kind, value in zip(shape, values, strict=True):
-        if not _fits(kind, value):
-            raise MalformedError(f"a value of {name!r} is not what it must be")
-    return (name, *values)
-
-
-def _fits(kind: str, value: object) -> bool:
-    if kind in "ni":
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        if kind == "i":
-            return isinstance(value, int) and is_number and abs(value) < 1 << 31
-        return is_number and math.isfinite(float(value)) and abs(float(value)) <= _LARGEST  # type: ignore[arg-type]
-    if kind in "st":
-        return isinstance(value, str) and len(value) <= (32 if kind == "s" else MOST_TEXT)
-    return isinstance(value, bool if kind == "b" else list)
 
 
 class PageInput:
@@ -110,7 +63,6 @@ class PageInput:
 
     def __init__(self) -> None:
         self._waiting: deque[Event] = deque()
-        self._held: set[int] = set()
         #: The number of the last event that a frame shows.
         self.shown = 0
 
@@ -147,7 +99,6 @@ class PageInput:
             number = abs(button) - 1
             if 0 <= number < 5:
                 io.add_mouse_button_event(number, button > 0)
-                (self._held.add if button > 0 else self._held.discard)(number)
         elif kind == "w":
             _modifiers(io, values[2])
             io.add_mouse_wheel_event(values[0], values[1])
@@ -166,13 +117,16 @@ class PageInput:
             self.shown = values[-1]
 
     def let_go(self) -> None:
-        """The page that commanded is gone: nothing is held any more."""
+        """Drop the input that no frame has applied, also in Dear ImGui's queue; release all keys.
+
+        Called when another page commands or a frame failed. The mouse leaves the window, so that a
+        button that was pressed is not clicked by its release.
+        """
         io = imgui.get_io()
         self._waiting.clear()
-        for button in self._held:
-            io.add_mouse_button_event(button, False)
-        self._held.clear()
-        _modifiers(io, 0)
+        io.clear_events_queue()
+        io.clear_input_keys()
+        io.clear_input_mouse()
         io.add_focus_event(False)
 
 

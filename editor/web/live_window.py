@@ -9,6 +9,7 @@ from imgui_bundle import hello_imgui, imgui, immapp
 
 from mjrig.editor.assets.thumbnails import Picture
 from mjrig.editor.replay.gamepad import Sticks, sticks
+from mjrig.editor.ui.panel import finish_frame
 from mjrig.editor.viewport.sky import Rect
 from mjrig.editor.viewport.views import Photographed
 from mjrig.editor.web import model_assets
@@ -16,17 +17,18 @@ from mjrig.editor.web.audience import Audience
 from mjrig.editor.web.browsers import Browser, binary
 from mjrig.editor.web.draw_lists import DrawLists, Look, scene_only
 from mjrig.editor.web.inbox import Presence, Sent
-from mjrig.editor.web.input_events import Event, MalformedError, PageInput, parse
+from mjrig.editor.web.input_events import PageInput
 from mjrig.editor.web.labels import draw_labels
 from mjrig.editor.web.model_assets import ModelAssets
 from mjrig.editor.web.offers import Offers
 from mjrig.editor.web.photographs import Photographs
+from mjrig.editor.web.protocol import IMAGE, Event, roles_of
 from mjrig.editor.web.server import Server, ServerSettings
 from mjrig.editor.web.textures import WORLD, Textures
 from mjrig.editor.web.uploads import Uploads
 from mjrig.editor.web.web_view import WebView
 from mjrig.editor.web.websocket import TEXT, packed
-from mjrig.editor.window.app import SIZE
+from mjrig.editor.window.app import BACKGROUND, SIZE
 from mjrig.editor.window.window import Window
 
 #: Shortest time between two frames [s].
@@ -133,11 +135,8 @@ class LiveWindow:
         """Stay until the window is closed; a page that is closed only leaves."""
         self.begin(window)
         try:
-            while not window.state.wants_to_close:
+            while not window.state.is_ending:
                 self.turn(window)
-        except KeyboardInterrupt:
-            window.files.keep_for_next_start()
-            raise
         finally:
             self.end()
 
@@ -147,11 +146,11 @@ class LiveWindow:
         rp.platform_backend_type = hello_imgui.PlatformBackendType.null
         rp.renderer_backend_type = hello_imgui.RendererBackendType.null
         rp.fps_idling.fps_max = 0.0  # the pace is this loop's
-        addons = immapp.AddOnsParams(with_implot=True)
-        immapp.manual_render.setup_from_runner_params(rp, addons)
+        window.app.begin(rp)
 
     def end(self) -> None:
         """Close the window and the server."""
+        finish_frame()
         immapp.manual_render.tear_down()
         context = imgui.get_current_context()
         if context is not None:  # the next window would begin with this one's time
@@ -162,6 +161,12 @@ class LiveWindow:
         """Hear what came; draw if that is due, else wait for it or for something new."""
         for browser, message in self.server.inbox.take():
             self._hear(browser, message)
+        try:
+            self._draw_or_wait(window)
+        except Exception as error:
+            self._report_frame(error)
+
+    def _draw_or_wait(self, window: Window) -> None:
         now = time.perf_counter()
         if not self.audience.wants_frame:
             due = self._last + _ALONE
@@ -179,6 +184,18 @@ class LiveWindow:
         else:
             next_due = min(due, world_due) if self._is_moving(window) else due
             self.server.inbox.wake.wait(max(next_due - now, 0.001))
+
+    def _report_frame(self, error: Exception) -> None:
+        """End the page whose input a failed frame shows; later frames are tried, not at once."""
+        finish_frame()
+        self._last = self._last_world = time.perf_counter()
+        self.inputs.let_go()
+        commander = self.audience.commander
+        if commander is None or commander.is_rejected:
+            self.server.report_frame(error)
+        else:
+            self.server.reject(commander, error)
+        self.server.inbox.wake.wait(_PANELS)
 
     def _interval(self, window: Window, now: float) -> float:
         if self.inputs.is_waiting or self.audience.is_anyone_new:
@@ -288,7 +305,9 @@ class LiveWindow:
         typed_at = at if io.want_text_input else (0, 0)
         cursor = imgui.get_mouse_cursor()
         cursor = int(getattr(cursor, "value", cursor))
-        return Look(*self._size, self._ratio, cursor, io.want_text_input, typed_at)
+        shade = imgui.get_style().color_(BACKGROUND)
+        background = (round(255 * shade.x), round(255 * shade.y), round(255 * shade.z))
+        return Look(*self._size, self._ratio, cursor, io.want_text_input, typed_at, background)
 
     def _share_clipboard(self) -> None:
         """What was copied in the window goes to the clipboard of who commands."""
@@ -300,34 +319,38 @@ class LiveWindow:
     # Messages of pages ----------------------------------------------------------------------------
 
     def _hear(self, browser: Browser, message: Sent) -> None:
+        """Apply what a page sent; whatever goes wrong with it ends that page and nothing else."""
+        if browser.is_rejected and message is not Presence.GONE:
+            return
         try:
             if message is Presence.CAME:
                 self.audience.came(browser)
             elif message is Presence.GONE:
                 self._leave(browser)
-            elif isinstance(message, bytes):
-                if browser is self.audience.commander:
-                    self._hear_bytes(browser, message)
-            else:
-                self._hear_event(browser, parse(message))
-        except MalformedError as error:
-            browser.close(1008, str(error))
+            elif browser.role in roles_of(message):  # the table of rights is enforced here alone
+                self._apply(browser, message)
+        except Exception as error:
+            self.server.reject(browser, error)
 
-    def _hear_event(self, browser: Browser, event: Event) -> None:
-        kind, *values = event
-        if kind == "take":
-            self.audience.take(browser)
-        elif browser is self.audience.commander:
+    def _apply(self, browser: Browser, message: Event | bytes) -> None:
+        if isinstance(message, bytes):
             self._last_input = time.perf_counter()
-            self._command(browser, kind, values, event)
+            self._take_bytes(browser, message)
+        elif message[0] == "take":
+            self.audience.take(browser)
+        elif message[0] == "give":
+            self.audience.give(message[1])
+        elif message[0] == "deny":
+            self.audience.deny(message[1])
+        else:
+            self._last_input = time.perf_counter()
+            self._command(browser, *message)
 
-    def _command(self, browser: Browser, kind: str, values: list[Any], event: Event) -> None:
+    def _command(self, browser: Browser, kind: str, *values: Any) -> None:
         if kind == "r":
             self._resize(*values)
         elif kind == "g":
             self._pad = sticks(values[0]) if _are_axes(values[0]) else None
-        elif kind == "give":
-            self.audience.give(browser, values[0])
         elif kind == "drop":
             self._uploads.offered(browser, *values)
         elif kind == "dropped":
@@ -337,22 +360,24 @@ class LiveWindow:
         else:
             if kind == "p":
                 self._copied = values[0]
-            self.inputs.add(event)
+            self.inputs.add((kind, *values))
 
-    def _hear_bytes(self, browser: Browser, message: bytes) -> None:
-        if message[:1] == b"\x02":
+    def _take_bytes(self, browser: Browser, message: bytes) -> None:
+        if message[0] == IMAGE:
             self.photographs.came(message[1:])
         else:
             self._uploads.part(browser, message)
 
     def _leave(self, browser: Browser) -> None:
         self._uploads.leave(browser)
-        self.photographs.leave()
         self.audience.gone(browser)
 
     def _let_go(self) -> None:
+        """Nobody or another page commands: forget what was asked of the one before."""
         self._pad = None
         self.inputs.let_go()
+        self.photographs.leave()
+        self._uploads.abort()
 
     def _resize(self, width: float, height: float, ratio: float) -> None:
         width, height = (min(max(v, _SMALLEST), _LARGEST) for v in (width, height))
@@ -363,5 +388,5 @@ class LiveWindow:
         io.display_framebuffer_scale = imgui.ImVec2(ratio, ratio)
 
 
-def _are_axes(values: list[Any]) -> bool:
-    return len(values) >= 3 and all(isinstance(v, int | float) and abs(v) <= 1.5 for v in values)
+def _are_axes(values: list[float]) -> bool:
+    return len(values) >= 3 and all(abs(v) <= 1.5 for v in values)

@@ -40,18 +40,20 @@ class Photographs:
         self._audience.tell({"photograph": True})
 
     def came(self, content: bytes) -> None:
-        """A page sent one; what is no picture is ignored."""
+        """A page sent one; what cannot be decoded is ignored."""
         if not self._waiting:
             return
         then = self._waiting.popleft()
-        from PIL import Image, UnidentifiedImageError
+        from PIL import Image
 
         try:
-            picture = Image.open(io.BytesIO(content), formats=("PNG", "JPEG"))
-            if picture.width * picture.height <= _LARGEST:
-                then(np.asarray(picture.convert("RGB"), np.uint8))
-        except (UnidentifiedImageError, OSError, ValueError, Image.DecompressionBombError):
+            image = Image.open(io.BytesIO(content), formats=("PNG", "JPEG"))
+            if image.width * image.height > _LARGEST:
+                return
+            picture = np.asarray(image.convert("RGB"), np.uint8)
+        except Exception:  # decoders have many kinds: SyntaxError, struct.error, zlib.error, …
             return
+        then(picture)
 
     def leave(self) -> None:
         """A page is gone, and with it what it was asked for."""

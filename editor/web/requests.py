@@ -123,9 +123,9 @@ class Tokens:
 
     def rights(self, token: object) -> str:
         """`command`, `watch`, or empty for a wrong token; compared in constant time."""
-        given = token.encode() if isinstance(token, str) else b""
-        is_command = hmac.compare_digest(given, self.command.encode())
-        is_watch = hmac.compare_digest(given, self.watch.encode())
+        offered = token.encode(errors="replace") if isinstance(token, str) else b""
+        is_command = hmac.compare_digest(offered, self.command.encode())
+        is_watch = hmac.compare_digest(offered, self.watch.encode())
         return "command" if is_command else "watch" if is_watch else ""
 
 
@@ -164,7 +164,6 @@ class Reply:
     head: bytes
     file: BinaryIO | None = None
     length: int = 0
-    has_token: bool = False
 
 
 def file_answer(path: Path, kind: str, more: dict[str, str]) -> Reply:
@@ -178,4 +177,4 @@ def file_answer(path: Path, kind: str, more: dict[str, str]) -> Reply:
     except OSError as error:
         raise RequestRefusedError(404, "there is nothing here") from error
     length = os.fstat(file.fileno()).st_size
-    return Reply(answer(200, b"", kind, more=more, length=length), file, length, has_token=True)
+    return Reply(answer(200, b"", kind, more=more, length=length), file, length)

@@ -2,45 +2,32 @@
 
 import asyncio
 import errno
-import json
+import logging
 import socket
 import threading
-from collections.abc import Callable
+import time
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 
-from mjrig.editor.web import page_files, requests
+from mjrig.editor.texts.texts import tr
+from mjrig.editor.web import requests
 from mjrig.editor.web.browsers import Browser
-from mjrig.editor.web.inbox import Inbox, Presence
-from mjrig.editor.web.requests import Reply, Request, RequestRefusedError, Tokens
-from mjrig.editor.web.websocket import (
-    BINARY,
-    CLOSE,
-    DEFLATE,
-    PING,
-    PONG,
-    TEXT,
-    ProtocolError,
-    Receiver,
-    accept_key,
-    closing,
-    packed,
-)
+from mjrig.editor.web.connection import BodyOf, PageConnection
+from mjrig.editor.web.inbox import Inbox
+from mjrig.editor.web.protocol import MalformedError
+from mjrig.editor.web.requests import Request, Tokens
+from mjrig.editor.web.websocket import ProtocolError
 from mjrig.errors import SceneError
+from mjrig.workers.library_logs import reporting_library_logs
 
-#: Connections at once; those that have not said their token; live ones.
-MOST_CONNECTIONS, MOST_STRANGERS, MOST_BROWSERS = 256, 64, 24
-#: Longest message of a page (a picture of a large screen), of one that only watches, and of a
-#: stranger [bytes].
-LONGEST_MESSAGE, LONGEST_OF_WATCHERS, LONGEST_GREETING = 16 << 20, 4096, 4096
-#: Time for the head of a request, for the token, and after a wrong one [s].
-_PATIENCE, _GREETING, _PENALTY = 5.0, 5.0, 0.5
-#: Files go in parts of this size [bytes], each within this time [s].
-_PART, _SLOWEST = 1 << 18, 120.0
-#: How often a live connection is tried [s].
-_PING_EVERY = 20.0
+_logger = logging.getLogger("mjrig")
+#: Connections at once; those that have not given their token: one more ends the oldest of them.
+MOST_CONNECTIONS, MOST_STRANGERS = 256, 64
+#: Rejections that are logged within a minute, so that nobody can fill the console with them.
+LOGGED_A_MINUTE = 20
+#: Longest line of the log: a few words and a reason, which may quote the page [characters].
+_LONGEST_LINE = 160
 
 
 @dataclass
@@ -54,8 +41,32 @@ class ServerSettings:
     parents: str = "'none'"
 
 
-#: Finds what lies at a path: its bytes or file, its type, and more headers; None: nothing.
-BodyOf = Callable[[str], tuple[bytes | Path, str, dict[str, str]] | None]
+class RejectionLog:
+    """Logs why connections were closed or frames failed, and counts the lines over the limit."""
+
+    def __init__(self) -> None:
+        self._began, self._count = 0.0, 0
+        self._lock = threading.Lock()
+
+    def note(self, line: str, error: BaseException | None, now: float) -> None:
+        """Log one; from any thread.
+
+        Args:
+            line: what happened and why.
+            error: its traceback is logged for debugging.
+            now: the time [s].
+        """
+        with self._lock:
+            if now - self._began >= 60.0:
+                suppressed = self._count - LOGGED_A_MINUTE
+                self._began, self._count = now, 0
+                if suppressed > 0:
+                    _logger.warning(tr("{count} more such lines were dropped", count=suppressed))
+            self._count += 1
+            if self._count > LOGGED_A_MINUTE:
+                return
+        _logger.warning(line[:_LONGEST_LINE])
+        _logger.debug("its traceback", exc_info=error)
 
 
 class Server:
@@ -74,14 +85,16 @@ class Server:
         settings: ServerSettings,
         body_of: BodyOf = lambda path: None,
     ) -> None:
-        self.settings, self._body_of = settings, body_of
+        self.settings, self.body_of = settings, body_of
         self.tokens = Tokens()
         self.inbox = Inbox()
         self.browsers: list[Browser] = []
-        self._proxies = {name.lower() for name in settings.allowed}
-        self._hosts = {*requests.LOCAL_NAMES, *self._proxies}
+        self.proxies = {name.lower() for name in settings.allowed}
+        self._hosts = {*requests.LOCAL_NAMES, *self.proxies}
         self._hosts.add((socket.gethostname() if self.is_everywhere else settings.host).lower())
-        self._connections = self._strangers = 0
+        self._connections = self.view_links = 0
+        self.strangers: dict[PageConnection, asyncio.Task[None]] = {}
+        self._rejections = RejectionLog()
         self._loop = asyncio.new_event_loop()
         self._tasks: set[asyncio.Task[None]] = set()
         self.port = 0
@@ -97,6 +110,11 @@ class Server:
             raise SceneError(f"{place}: cannot listen there: {reason}; {way} takes another") from (
                 error
             )
+
+    @property
+    def parents(self) -> str:
+        """Pages that may show the editor in a frame."""
+        return self.settings.parents
 
     @property
     def is_everywhere(self) -> bool:
@@ -118,8 +136,13 @@ class Server:
             self._thread.join(5.0)
 
     def _run(self) -> None:
+        with reporting_library_logs(self._report_library):
+            self._serve()
+
+    def _serve(self) -> None:
         """All of its thread; another thread may be running a loop of its own, as notebooks do."""
         asyncio.set_event_loop(self._loop)
+        self._loop.set_exception_handler(lambda loop, context: self._report_callback(context))
         settings, limit = self.settings, requests.LONGEST_HEAD
         start = asyncio.start_server(self._connected, settings.host, settings.port, limit=limit)
         try:
@@ -141,7 +164,10 @@ class Server:
     # Connections ----------------------------------------------------------------------------------
 
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if self._connections >= MOST_CONNECTIONS or self._strangers >= MOST_STRANGERS:
+        if len(self.strangers) >= MOST_STRANGERS:  # the newest may be an owner who returns
+            oldest = next(iter(self.strangers))
+            self.strangers.pop(oldest).cancel()
+        if self._connections >= MOST_CONNECTIONS:
             writer.write(requests.answer(503, b"too many connections"))
             writer.close()
             return
@@ -149,210 +175,67 @@ class Server:
         assert task is not None
         self._tasks.add(task)
         self._connections += 1
-        self._strangers += 1
-        connection = _Connection(self, reader, writer)
+        connection = PageConnection(self, reader, writer)
+        self.strangers[connection] = task
         try:
             await connection.serve()
         except (OSError, EOFError, TimeoutError, asyncio.LimitOverrunError, ProtocolError):
             pass  # it is gone, too slow, or never was a browser
         except asyncio.CancelledError:
             pass  # the server ends
+        except Exception as error:  # of one connection: the others go on
+            self._note("a connection", error)
         finally:
             self._connections -= 1
-            if not connection.is_known:
-                self._strangers -= 1
+            self.strangers.pop(connection, None)
+            self.view_links -= connection.rights == "watch"
             self._tasks.discard(task)
             writer.close()
 
-    def _check_host(self, request: Request) -> None:
+    def check_host(self, request: Request) -> None:
+        """Refuse requests under a name that is not the server's.
+
+        Raises:
+            RequestRefusedError: another name, or none.
+        """
         requests.check_host(request, self._hosts, by_number=self.is_everywhere)
 
-    def _answer(self, request: Request) -> Reply:
-        self._check_host(request)
-        if request.method != "GET":
-            raise RequestRefusedError(405, "only GET")
-        found = page_files.find(request.path)
-        if found is not None:
-            return Reply(requests.answer(200, *found, parents=self.settings.parents))
-        if not request.path.startswith(("/asset/", "/download/")):
-            raise RequestRefusedError(404, "there is nothing here")
-        token = request.headers.get("authorization", "").removeprefix("Bearer ")
-        if not self.tokens.rights(token):
-            raise RequestRefusedError(401, "the token is missing or wrong")
-        body = self._body_of(request.path)
-        if body is None:
-            raise RequestRefusedError(404, "there is nothing here")
-        content, kind, more = body
-        if isinstance(content, Path):
-            return requests.file_answer(content, kind, more)
-        return Reply(requests.answer(200, content, kind, more=more), has_token=True)
+    # Rejections -----------------------------------------------------------------------------------
+
+    def reject(self, browser: Browser, error: Exception) -> None:
+        """Close the connection of a page because of its message, and log why; from any thread.
+
+        Whatever the window has not applied of its messages is dropped.
+        """
+        code = 1008 if isinstance(error, MalformedError) else getattr(error, "code", 1011)
+        browser.is_rejected = True
+        browser.close(code, _reason(error))
+        self._note(f"page {browser.number} ({browser.name})", error)
+
+    def report_frame(self, error: Exception) -> None:
+        """Log that a frame of the window failed, and no page is to blame."""
+        text = tr("a frame failed: {kind}: {error}", kind=type(error).__name__, error=error)
+        self._rejections.note(text, error, time.monotonic())
+
+    def _report_callback(self, context: dict[str, object]) -> None:
+        """Log an error of a callback, which asyncio would print."""
+        error = context.get("exception")
+        self._note(
+            "a connection",
+            error if isinstance(error, Exception) else MalformedError(str(context.get("message"))),
+        )
+
+    def _report_library(self, line: str) -> None:
+        """Log a warning of a library, which has no limit itself."""
+        self._rejections.note(line, None, time.monotonic())
+
+    def _note(self, who: str, error: Exception) -> None:
+        text = tr("{who} was disconnected: {reason}", who=who, reason=_reason(error))
+        self._rejections.note(text, error, time.monotonic())
 
 
-class _Connection:
-    """One connection: requests for files, or the live one."""
-
-    def __init__(
-        self, server: Server, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
-        self._server, self._reader, self._writer = server, reader, writer
-        self.is_known = False
-
-    async def serve(self) -> None:
-        """Reply until the other side has enough."""
-        while True:
-            async with asyncio.timeout(_PATIENCE):
-                head = await self._reader.readuntil(b"\r\n\r\n")
-            try:
-                request = requests.parse(head)
-                if request.is_upgrade:
-                    self._upgrade(request)
-                    break
-                answer = self._server._answer(request)
-                if answer.has_token:
-                    self._become_known()
-            except RequestRefusedError as refused:
-                text = str(refused).encode()
-                self._writer.write(requests.answer(refused.status, text))
-                await self._writer.drain()
-                return
-            await self._send(answer)
-            if request.headers.get("connection", "").lower() == "close":
-                return
-        await self._live(request)
-
-    async def _send(self, answer: Reply) -> None:
-        self._writer.write(answer.head)
-        await self._drain()
-        if answer.file is not None:
-            with answer.file as file:
-                left = answer.length  # a file that grows meanwhile ends where it was promised to
-                while left > 0 and (part := file.read(min(_PART, left))):
-                    left -= len(part)
-                    self._writer.write(part)
-                    await self._drain()
-            if left:
-                raise EOFError  # it has become shorter: the browser sees that it is not whole
-
-    async def _drain(self) -> None:
-        async with asyncio.timeout(_SLOWEST):
-            await self._writer.drain()
-
-    def _become_known(self) -> None:
-        if not self.is_known:
-            self.is_known = True
-            self._server._strangers -= 1
-
-    def _upgrade(self, request: Request) -> None:
-        self._server._check_host(request)
-        requests.check_origin(request, self._server._proxies)
-        key = request.headers.get("sec-websocket-key", "")
-        if request.path != "/live" or not key.isascii() or not key:
-            raise RequestRefusedError(404, "there is nothing here")
-        offered = request.headers.get("sec-websocket-extensions", "")
-        lines = [
-            "HTTP/1.1 101 Switching Protocols",
-            "Upgrade: websocket",
-            "Connection: Upgrade",
-            f"Sec-WebSocket-Accept: {accept_key(key)}",
-        ]
-        if "permessage-deflate" not in offered:
-            raise RequestRefusedError(400, "permessage-deflate is needed")
-        lines.append(f"Sec-WebSocket-Extensions: {DEFLATE}")
-        self._writer.write("\r\n".join(lines).encode("ascii") + b"\r\n\r\n")
-
-    async def _live(self, request: Request) -> None:
-        receiver = Receiver(LONGEST_GREETING)
-        async with asyncio.timeout(_GREETING):
-            token, early = await self._greeting(receiver)
-        rights = self._server.tokens.rights(token)
-        if not rights:
-            await asyncio.sleep(_PENALTY)
-            self._writer.write(closing(4403, "the token is missing or wrong"))
-            return
-        if len(self._server.browsers) >= MOST_BROWSERS:
-            self._writer.write(closing(4429, "too many browsers"))
-            return
-        self._become_known()
-        agent = request.headers.get("user-agent", "")
-        browser = Browser(self._writer, rights, _short_name(agent))
-        self._server.browsers.append(browser)
-        self._server.inbox.put(browser, Presence.CAME)
-        for message in early:
-            self._server.inbox.put(browser, message)
-        try:
-            await self._listen(browser, receiver)
-        except ProtocolError as error:
-            self._writer.write(closing(error.code, str(error)))
-        finally:
-            browser.is_gone = True
-            self._server.browsers.remove(browser)
-            self._server.inbox.put(browser, Presence.GONE)
-
-    async def _greeting(self, receiver: Receiver) -> tuple[object, list[str | bytes]]:
-        """The token of the first message, and what came along with it."""
-        while True:
-            data = await self._reader.read(65536)
-            if not data:
-                raise EOFError
-            messages = list(receiver.feed(data))
-            if messages:
-                break
-        try:
-            said = json.loads(messages[0].payload)
-        except (ValueError, RecursionError):
-            said = None
-        early: list[str | bytes] = [_content(m.opcode, m.payload) for m in messages[1:]]
-        return (said.get("token") if isinstance(said, dict) else None), early
-
-    async def _listen(self, browser: Browser, receiver: Receiver) -> None:
-        unanswered = 0
-        while not browser.is_gone:
-            try:
-                async with asyncio.timeout(_PING_EVERY):
-                    data = await self._reader.read(262144)
-            except TimeoutError:
-                unanswered += 1
-                if unanswered > 3:
-                    return
-                self._writer.write(packed(PING, b""))
-                continue
-            if not data:
-                return
-            unanswered = 0
-            receiver.limit = LONGEST_MESSAGE if browser.is_trusted else LONGEST_OF_WATCHERS
-            for message in receiver.feed(data):
-                if browser.is_flooding():
-                    raise ProtocolError(1008, "too many messages")
-                if message.opcode == CLOSE:
-                    return
-                if message.opcode == PING:
-                    self._writer.write(packed(PONG, message.payload))
-                elif message.opcode in (TEXT, BINARY):
-                    self._take(browser, _content(message.opcode, message.payload))
-
-    def _take(self, browser: Browser, content: str | bytes) -> None:
-        if isinstance(content, str) and content.startswith('["a",'):
-            values = content[5:-1].replace(" ", "").split(",")
-            if len(values) != 2 or not all(v.isascii() and v.isdigit() for v in values):
-                raise ProtocolError(1008, "acknowledgement")
-            browser.acknowledge(int(values[0]), int(values[1]) / 1e3)
-            self._server.inbox.wake.set()
-        else:
-            self._server.inbox.put(browser, content)
-
-
-def _content(opcode: int, payload: bytes) -> str | bytes:
-    if opcode != TEXT:
-        return payload
-    try:
-        return payload.decode()
-    except UnicodeDecodeError as error:
-        raise ProtocolError(1007, "text") from error
-
-
-def _short_name(agent: str) -> str:
-    """What a browser calls itself, in a word or two."""
-    for sign, name in (("Firefox/", "Firefox"), ("Edg/", "Edge"), ("Chrom", "Chrome")):
-        if sign in agent:
-            return name
-    return "Safari" if "Safari/" in agent else "browser"
+def _reason(error: Exception) -> str:
+    """Why a connection is closed; internals of the editor stay in its log."""
+    if isinstance(error, MalformedError | ProtocolError):
+        return str(error)
+    return f"{type(error).__name__} while its message was processed"

@@ -4,7 +4,7 @@ import re
 import shutil
 from datetime import datetime
 from pathlib import Path, PurePosixPath
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from imgui_bundle import imgui
 
@@ -14,7 +14,7 @@ from mjrig.editor.ui.dialogs import Dialog
 from mjrig.editor.ui.scale import px
 from mjrig.editor.web.audience import Audience
 from mjrig.editor.web.browsers import Browser
-from mjrig.editor.web.input_events import MalformedError
+from mjrig.editor.web.protocol import FILE_PART, MalformedError
 from mjrig.editor.window.window import Window
 
 #: Most files and bytes of one drop.
@@ -79,14 +79,10 @@ class Uploads:
         self._open: tuple[str, BinaryIO] | None = None
         self._written: dict[str, int] = {}
 
-    def offered(self, browser: Browser, x: float, y: float, files: list[Any]) -> None:
+    def offered(self, browser: Browser, x: float, y: float, files: list[tuple[str, int]]) -> None:
         """A page has files that were dropped onto it: ask whether they may come."""
         self.abort()
-        listed: dict[str, int] = {}
-        for entry in files:
-            if not (isinstance(entry, list) and len(entry) == 2 and isinstance(entry[1], int)):
-                raise MalformedError(tr("a list of files"))
-            listed[str(entry[0])] = entry[1]
+        listed: dict[str, int] = dict(files)
         problem = _problem(listed)
         if problem:
             self._window.state.console.fail(problem)
@@ -115,7 +111,7 @@ class Uploads:
         length = int.from_bytes(message[1:3], "little")
         name = message[3 : 3 + length].decode(errors="replace")
         content = message[3 + length :]
-        if message[:1] != b"\x01" or not self._is_writing or browser is not self._browser:
+        if message[0] != FILE_PART or not self._is_writing or browser is not self._browser:
             raise MalformedError(tr("a part of a file nobody asked for"))
         so_far = self._written.get(name, 0) + len(content)
         if so_far > self.files.get(name, -1):
@@ -183,7 +179,7 @@ def _problem(files: dict[str, int]) -> str:
         return tr("there is no file in what was dropped")
     if len(files) > MOST_FILES:
         return tr("{count} files are too many; at most {most}", count=len(files), most=MOST_FILES)
-    if any(size < 0 for size in files.values()) or sum(files.values()) > MOST_BYTES:
+    if sum(files.values()) > MOST_BYTES:
         total, most = _shown_size(sum(files.values())), _shown_size(MOST_BYTES)
         return tr("{total} are too much for one upload; at most {most}", total=total, most=most)
     return ""

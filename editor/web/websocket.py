@@ -57,7 +57,8 @@ def packed(opcode: int, payload: bytes, *, mask: bytes = b"") -> bytes:
 
 def closing(code: int, reason: str = "", *, mask: bytes = b"") -> bytes:
     """A frame that ends the connection."""
-    return packed(CLOSE, struct.pack(">H", code) + reason.encode()[:120], mask=mask)
+    text = reason.encode(errors="replace")[:120].decode(errors="ignore")  # no half of a character
+    return packed(CLOSE, struct.pack(">H", code) + text.encode(), mask=mask)
 
 
 def _deflated(payload: bytes) -> bytes:

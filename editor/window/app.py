@@ -10,8 +10,9 @@ from mjrig.editor.session.state import EditorState
 from mjrig.editor.texts.texts import tr
 from mjrig.editor.ui import colours
 from mjrig.editor.ui.fonts import load_fonts
-from mjrig.editor.ui.panel import PLACES, Panel, plugin_panels
+from mjrig.editor.ui.panel import PLACES, Panel, finish_frame, plugin_panels
 from mjrig.editor.window.pace import MOST_FRAMES, Pace
+from mjrig.errors import SceneError
 
 SIZE = (1280, 720)
 #: Gains and plots are side by side, so that the effect of an edit is seen.
@@ -23,7 +24,8 @@ _SPLITS = (
 )
 #: Part of a fitted value axis that stays empty: a constant is not drawn on the frame.
 _ROOM = 0.1
-_BACKGROUND = imgui.Col_.window_bg
+#: Fills the window below the docked panels.
+BACKGROUND = imgui.Col_.window_bg
 _SPACES = {place: place for place in PLACES} | {"centre": "MainDockSpace"}
 
 
@@ -152,24 +154,45 @@ class App:
 
     def frame(self) -> None:
         """Work of every frame before the widgets; its errors do not end the window."""
-        self.state.hear_events()
+        self.state.attempt(self.state.hear_events)
         self.state.attempt(self._each_frame)
+
+    def begin(self, rp: Any) -> None:
+        """Open the window.
+
+        Raises:
+            SceneError: the display has no OpenGL, for example.
+        """
+        try:
+            addons = immapp.AddOnsParams(with_implot=True)
+            immapp.manual_render.setup_from_runner_params(rp, addons)
+        except RuntimeError as error:
+            if "IM_ASSERT" not in str(error):
+                raise
+            reason = str(error).partition('"')[2].partition('"')[0] or str(error)
+            raise SceneError(
+                tr(
+                    "the window cannot be opened: {reason} It needs OpenGL 2.1; "
+                    "`mjrig edit … --web` shows the editor in a browser without it",
+                    reason=reason,
+                )
+            ) from error
 
     def run(self, rp: Any, may_close: Callable[[], bool] = lambda: True) -> None:
         """Show the window until it is closed."""
-        addons = immapp.AddOnsParams(with_implot=True)
-        immapp.manual_render.setup_from_runner_params(rp, addons)
+        self.begin(rp)
         try:
             while not rp.app_shall_exit:
                 self.frame()
                 self._pace.set(rp.fps_idling)
-                rp.imgui_window_params.background_color = imgui.get_style().color_(_BACKGROUND)
+                rp.imgui_window_params.background_color = imgui.get_style().color_(BACKGROUND)
                 immapp.manual_render.render()
-                if self.state.wants_to_close:
+                if self.state.is_ending:
                     rp.app_shall_exit = True
                 elif rp.app_shall_exit and not may_close():
                     self._stay_open(rp)
         finally:
+            finish_frame()
             immapp.manual_render.tear_down()
 
     @staticmethod

@@ -1,8 +1,9 @@
 """Scene files of the window: open, save, reload, recover, with their dialogs."""
 
-import math
 import os
+import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from mjrig.editor.ui.dialogs import ChangedDialog, Dialog, RecoverDialog, Unsave
 from mjrig.editor.ui.path_dialog import PathDialog
 from mjrig.editor.ui.trust_dialog import TrustDialog
 from mjrig.editor.window.hot_reload import HotReload
+from mjrig.errors import MjrigError
 from mjrig.files.trust import trusted_folders
 from mjrig.scene.actor import MODELS
 from mjrig.scene.include import SCENES
@@ -48,7 +50,7 @@ class SceneFiles:
         self.trust = TrustDialog(state)
         self.hot = HotReload(state)
         self._autosave = Autosave(state.scene.path)
-        self._is_interrupted = False
+        self._is_discarded = False
         #: Files that were opened or saved last, newest first.
         self.recent = recent_files()
 
@@ -154,28 +156,69 @@ class SceneFiles:
         """Ask about unsaved scenes of an editor that was killed."""
         self.recover.ask(left)
 
-    def _recover(self, left: Unsaved) -> None:
-        """Open the saved scene, then apply the unsaved changes."""
-        path = Path(left.scene) if left.scene else None
+    def _recover(self, leftover: Unsaved) -> None:
+        """Open the saved scene, then apply the unsaved changes; asks about unsaved ones first."""
+        self.unsaved.ask(lambda: self.state.attempt(lambda: self._apply_leftover(leftover)))
+
+    def _apply_leftover(self, leftover: Unsaved) -> None:
+        path = Path(leftover.scene) if leftover.scene else None
         trusted = trusted_folders(trust_store())
-        recovered = Scene.parse(left.text, left.base, trust=trusted)
+        recovered = Scene.parse(leftover.text, leftover.base, trust=trusted)
         if path is not None and path.is_file():
             self.open_scene(open_file(path))
         else:  # nothing was saved ever, or it is gone
-            self.open_scene(Scene.parse("mjrig: 1\n", left.base, trust=trusted))
+            self.open_scene(Scene.parse("mjrig: 1\n", leftover.base, trust=trusted))
         self.state.session.recover(recovered)
-        left.forget()
+        self._autosave.write(self.state.scene)  # first: a crash in between must not lose both
+        leftover.forget()
+
+    @property
+    def autosave_problem(self) -> str:
+        """Why unsaved changes would be lost if the editor ended now; empty: they would not."""
+        return self._autosave.problem
 
     def keep_safe(self) -> None:
         """Write unsaved changes where the next start finds them, every few seconds."""
-        self._autosave.tick(self.state.scene, is_dirty=self.state.session.is_dirty)
+        before = self._autosave.problem
+        try:
+            self._autosave.tick(self.state.scene, is_dirty=self.state.session.is_dirty)
+        except MjrigError as error:
+            if str(error) != before:  # it is tried again and again
+                self.state.console.fail(
+                    tr("unsaved changes cannot be autosaved: {reason}", reason=error)
+                )
 
-    def keep_for_next_start(self) -> None:
-        """The window is interrupted: unsaved changes are written now, and not given up."""
-        self._autosave.tick(self.state.scene, is_dirty=self.state.session.is_dirty, now=math.inf)
-        self._is_interrupted = True
+    def discard(self) -> None:
+        """The user decided to close: unsaved changes, if any are left, are not wanted."""
+        self._is_discarded = True
 
-    def close(self) -> None:
-        """The window closes, and nothing is to be recovered, unless it was interrupted."""
-        if not self._is_interrupted:
+    def close(self) -> str:
+        """The window ends, for whatever reason; only a decision of the user forgets changes.
+
+        Returns:
+            What becomes of unsaved changes, for the terminal; empty: there are none.
+        """
+        if not self.state.session.is_dirty or self._is_discarded:
             self._autosave.done()
+            return ""
+        with suppress(MjrigError):  # `problem` has it
+            self._autosave.write(self.state.scene)
+        problem = self._autosave.problem
+        if not problem:
+            return tr("changes that are not saved are offered at the next start")
+        if self._autosave.is_written:
+            return tr(
+                "the latest unsaved changes are lost, since they could not be autosaved: {reason}; "
+                "the next start offers an earlier state",
+                reason=problem,
+            )
+        return tr(
+            "unsaved changes are lost, since they could not be autosaved: {reason}",
+            reason=problem,
+        )
+
+    def report_unsaved(self) -> None:
+        """Close, and print to the terminal what becomes of unsaved changes."""
+        if text := self.close():
+            with suppress(OSError):  # after SIGHUP there is no terminal any more
+                print(text, file=sys.stderr, flush=True)

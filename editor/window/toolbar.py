@@ -25,6 +25,8 @@ SPEEDS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, AS_FAST_AS_POSSIBLE)
 SHOWN_FOR = {"info": 6.0, "warning": 10.0, "error": 15.0}
 #: Room from which on its buttons have words beside their icons.
 _ROOM = 960.0
+#: Room for the reason why autosaving fails; the tooltip has all of it.
+_WARNING_ROOM = 400.0
 
 
 class Toolbar:
@@ -166,10 +168,24 @@ class Toolbar:
 
 
 class StatusBar:
-    """One line: time, real-time factor, setpoint leases, quality, unsaved changes."""
+    """One line: time, real-time factor, setpoint leases, quality, unsaved changes.
 
-    def __init__(self, state: EditorState, quality: Quality, preflight: Preflight) -> None:
+    Args:
+        state: state of the editor.
+        quality: of the viewport.
+        preflight: the check of the scene.
+        autosave_problem: why unsaved changes cannot be autosaved; empty: they can.
+    """
+
+    def __init__(
+        self,
+        state: EditorState,
+        quality: Quality,
+        preflight: Preflight,
+        autosave_problem: Callable[[], str],
+    ) -> None:
         self.state, self.quality, self.preflight = state, quality, preflight
+        self._autosave_problem = autosave_problem
 
     def draw(self) -> None:
         """Build the status bar."""
@@ -193,8 +209,19 @@ class StatusBar:
         entry = self.state.session.undo_stack.undoable
         saved = "unsaved: " + (entry.name if entry else "changes")
         imgui.text(saved if self.state.session.is_dirty else tr("saved"))
+        self._warning()
         self._badge()
         self._latest_message()
+
+    def _warning(self) -> None:
+        """Unsaved changes that a crash would lose, as long as they cannot be autosaved."""
+        if reason := self._autosave_problem():
+            imgui.same_line(spacing=px(24))
+            text = tr("not autosaved: {reason}", reason=reason)
+            imgui.text_colored(RED, shortened(text, px(_WARNING_ROOM)))
+            imgui.set_item_tooltip(
+                tr("{message}\nSave the scene to keep the changes.", message=text)
+            )
 
     def _badge(self) -> None:
         """What the check found, in its colour."""

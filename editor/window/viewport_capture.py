@@ -45,8 +45,10 @@ class ViewportCapture:
 
         def add(picture: Picture) -> None:
             self._is_awaiting = False
-            if video is self._video:
-                video.add(picture, time, is_running=has_run)
+            if video is not self._video:
+                return
+            if not self.state.attempt(lambda: video.add(picture, time, is_running=has_run)):
+                self.stop_video()
 
         view.photograph(add)
 
@@ -84,7 +86,7 @@ class ViewportCapture:
             self.quality.fixed = self.quality.scale  # the picture keeps its size
             self._is_awaiting = False
 
-        view.photograph(begin)
+        view.photograph(lambda picture: self.state.attempt(lambda: begin(picture)))
 
     def stop_video(self) -> None:
         """End the video, if one is being made."""

@@ -100,7 +100,9 @@ class Window:
         self.show_title: Callable[[str], object] = lambda text: None
         self._title = ""
         panels = self._panels()
-        self.status = StatusBar(state, self.quality, self.check.preflight)
+        self.status = StatusBar(
+            state, self.quality, self.check.preflight, lambda: self.files.autosave_problem
+        )
         self.parts = WindowParts(
             state,
             self.files,
@@ -206,8 +208,8 @@ class Window:
         self.serve.served.tick()
         self.importing.tick()
         self.check.preflight.tick()
-        for reason in typed_text.take_refusals():
-            self.state.console.warn(reason)
+        for text in typed_text.take_notes():
+            self.state.console.warn(text)
         self._open_what_is_wanted()
         self.tune.tune.hear()
         self._tell_title()
@@ -259,13 +261,13 @@ class Window:
             self.state.attempt(lambda: self.motors.ask(idle))
 
     def _end(self) -> None:
+        self.files.close()  # first: unsaved changes are safe whatever fails below
         self.recording.stop()
         self.replay.close()
         self.captures.stop_video()
         self.assets.close()
         self.gains.tuning.close()
         self.tune.tune.close()
-        self.files.close()
         self.viewport.free()
 
     def may_close(self) -> bool:
@@ -343,5 +345,5 @@ class Window:
         """Show in full what is refused meanwhile; the status bar has room for one line."""
         before = time.monotonic()
         yield
-        lines = [line for line in self.state.console.lines if line.at >= before]
+        lines = [line for line in tuple(self.state.console.lines) if line.at >= before]
         self.viewport.refusals.reasons = [line.text for line in lines if line.level == "error"]

@@ -48,4 +48,5 @@ class WindowParts:
         self.files.unsaved.ask(self._close)
 
     def _close(self) -> None:
+        self.files.discard()
         self.state.wants_to_close = True

@@ -16,11 +16,13 @@ def screen() -> Iterator[dict[str, str]]:
         pytest.skip("Xvfb is not installed")
     read, write = os.pipe()
     server = subprocess.Popen(
-        ["Xvfb", "-displayfd", str(write), "-screen", "0", "1400x900x24", "-nolisten", "tcp"],
+        # A server that resets itself when its last client leaves rejects the next one meanwhile.
+        ["Xvfb", "-displayfd", str(write), "-screen", "0", "1400x900x24", "-nolisten", "tcp",
+         "-noreset"],
         pass_fds=(write,),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-    )
+    )  # fmt: skip
     os.close(write)
     try:
         with os.fdopen(read) as pipe:

@@ -64,7 +64,7 @@ export class Connection {
   /** Send a message. @param {any[]} message */
   send(...message) {
     if (this.isOpen) {
-      this.socket?.send(JSON.stringify(message));
+      this.socket?.send(JSON.stringify(message, wellFormed));
     }
   }
 
@@ -87,4 +87,15 @@ export class Connection {
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
   }
+}
+
+/**
+ * A value as the server takes it: texts may have halves of surrogate pairs, and fingers no distance.
+ * @param {string} _key @param {any} value @returns {any}
+ */
+function wellFormed(_key, value) {
+  if (typeof value === "string") {
+    return value.replace(/\p{Surrogate}/gu, "\ufffd");
+  }
+  return typeof value !== "number" || Number.isFinite(value) ? value : 0;
 }

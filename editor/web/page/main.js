@@ -82,6 +82,8 @@ class Page {
     this.roleBar = element("role", HTMLDivElement);
     this.roleBar.querySelector("button")?.addEventListener("click", () => this.connection.send("take"));
     this.asks = element("asks", HTMLDivElement);
+    /** Pages that ask for the command, oldest first. */
+    this.requests = /** @type {{number: number, name: string}[]} */ ([]);
     new ResizeObserver(() => this.resize()).observe(canvas);
     this.watchRatio();
     setInterval(() => this.input.commands && this.input.readPad(), 33);
@@ -146,7 +148,7 @@ class Page {
   /** @param {Record<string, any>} message */
   hear(message) {
     if (message.role !== undefined) {
-      this.setRole(message.role, message.may);
+      this.setRole(message.role, message.may, message.owners);
     }
     if (message.title !== undefined) {
       document.title = message.title || "mjrig";
@@ -171,16 +173,18 @@ class Page {
     }
   }
 
-  /** @param {string} role @param {string} may */
-  setRole(role, may) {
+  /** @param {string} role @param {string} may @param {number} owners pages that could hand over the command */
+  setRole(role, may, owners) {
     const wasCommanding = this.input.commands;
     this.role = role;
     this.input.commands = role === "command";
     this.roleBar.hidden = role === "command";
     const [text, button] = [this.roleBar.querySelector("span"), this.roleBar.querySelector("button")];
     if (text && button) {
-      text.textContent = "You are watching.";
+      const isAlone = may !== "command" && owners === 0;
+      text.textContent = isAlone ? "You are watching. Nobody who could hand over the command is connected." : "You are watching.";
       button.textContent = may === "command" ? "Take command" : "Ask for the command";
+      button.hidden = isAlone;
     }
     if (this.input.commands && !wasCommanding) {
       this.sized = "";
@@ -191,17 +195,34 @@ class Page {
   }
 
   /** Somebody asks for the command. @param {{number: number, name: string}} who */
-  ask({ number, name }) {
+  ask(who) {
+    this.requests.push(who);
+    this.showRequest();
+  }
+
+  /** Show the oldest request that is not answered yet. */
+  showRequest() {
     const [text, yes, no] = [this.asks.querySelector("span"), ...this.asks.querySelectorAll("button")];
-    if (text) {
-      text.textContent = `Page ${number} (${name}) asks for the command.`;
+    const request = this.requests[0];
+    this.asks.hidden = request === undefined;
+    if (request === undefined) {
+      return;
     }
-    this.asks.hidden = false;
-    yes.onclick = () => {
-      this.asks.hidden = true;
-      this.connection.send("give", number);
+    if (text) {
+      text.textContent = `Page ${request.number} (${request.name}) asks for the command.`;
+    }
+    const next = () => {
+      this.requests.shift();
+      this.showRequest();
     };
-    no.onclick = () => { this.asks.hidden = true; };
+    yes.onclick = () => {
+      this.connection.send("give", request.number);
+      next();
+    };
+    no.onclick = () => {
+      this.connection.send("deny", request.number);
+      next();
+    };
   }
 
   /** @param {string} reason */
@@ -209,6 +230,8 @@ class Page {
     this.lists.clear();
     this.input.commands = false;
     this.roleBar.hidden = true;
+    this.requests = [];  // those that still wait are sent again
+    this.showRequest();
     tell(reason);
   }
 

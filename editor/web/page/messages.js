@@ -2,8 +2,9 @@
  * Messages of the server, little-endian. The first byte says which:
  *
  * 1 frame    u8 1, u8 whole, u16 lists, u32 number, u32 last input shown, f32 width, height, pixel ratio, unit,
- *            i8 cursor, u8 text is typed, u16 0, u16 x, u16 y of the typed text; per list u32 id, u8 what, u8 0,
- *            u16 commands, u32 vertices, u32 indices; then the parts of the lists. A list that is not named is gone.
+ *            i8 cursor, u8 text is typed, u16 0, u16 x, u16 y of the typed text, u8 red, green, blue of the background,
+ *            u8 0; per list u32 id, u8 what, u8 0, u16 commands, u32 vertices, u32 indices; then the parts of the
+ *            lists. A list that is not named is gone.
  * 2 texture  u8 2, u8 channels, u16 0, u32 id, u16 width, height, x, y, w, h; pixels
  * 3 scene    u8 3, u8 difference, u16 texture, u32 generation of the model, u32 n; n words as 4 planes of bytes
  * 5 free     u8 5, u8 0, u16 0, u32 id of a texture
@@ -48,6 +49,7 @@ const VERTICES = 1, INDICES = 2, COMMANDS = 4, DIFFERENCE = 8, FLOATS = 16, WIDE
  * @property {boolean} types
  * @property {number} typedX
  * @property {number} typedY
+ * @property {number[]} background red, green, blue [0 to 1]
  * @property {DrawList[]} lists
  */
 
@@ -62,7 +64,7 @@ export function decodeFrame(bytes, known) {
   const count = view.getUint16(2, true);
   /** @type {DrawList[]} */
   const lists = [];
-  let head = 36, body = 36 + 16 * count;
+  let head = 40, body = 40 + 16 * count;
   for (let i = 0; i < count; i++, head += 16) {
     const id = view.getUint32(head, true), what = view.getUint8(head + 4);
     const vertices = view.getUint32(head + 8, true), indices = view.getUint32(head + 12, true);
@@ -87,7 +89,8 @@ export function decodeFrame(bytes, known) {
     width: view.getFloat32(12, true), height: view.getFloat32(16, true),
     ratio: view.getFloat32(20, true), unit: view.getFloat32(24, true),
     cursor: view.getInt8(28), types: view.getUint8(29) !== 0,
-    typedX: view.getUint16(32, true), typedY: view.getUint16(34, true), lists,
+    typedX: view.getUint16(32, true), typedY: view.getUint16(34, true),
+    background: [36, 37, 38].map((at) => view.getUint8(at) / 255), lists,
   };
 }
 

@@ -93,7 +93,8 @@ export class Panels {
     gl.bindFramebuffer(gl.FRAMEBUFFER, null);
     gl.viewport(0, 0, width, height);
     gl.disable(gl.SCISSOR_TEST);
-    gl.clearColor(0.106, 0.114, 0.129, 1);
+    const [red, green, blue] = frame.background;
+    gl.clearColor(red, green, blue, 1);
     gl.clear(gl.COLOR_BUFFER_BIT);
     gl.disable(gl.DEPTH_TEST);
     gl.disable(gl.CULL_FACE);

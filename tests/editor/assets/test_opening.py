@@ -5,7 +5,9 @@ from pathlib import Path
 
 import mujoco
 import pytest
+from imgui_bundle import immapp
 
+import mjrig.editor
 from mjrig.editor import command
 from mjrig.editor.assets.opening import open_file
 from mjrig.editor.script import ScriptSimulation
@@ -14,7 +16,7 @@ from mjrig.editor.session.simulation import Simulation
 from mjrig.errors import BindingError, MissingExtraError, MjrigError, SceneError
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
-from tests.editor.windows import BOX, BOXES, SWINGS
+from tests.editor.windows import BOX, BOXES, SWINGS, Bench
 
 
 def test_a_scene_is_opened_as_it_is(tmp_path: Path) -> None:
@@ -119,6 +121,17 @@ def test_the_command_needs_its_extra_and_a_display(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("sys.platform", "linux")
     with pytest.raises(SceneError, match="there is no display"):
         options.run(options)
+    with pytest.raises(SceneError, match=r"there is no display.*mjrig\.show"):
+        mjrig.editor.view(World(Scene.parse(SWINGS), "python"))
+
+
+def test_a_window_that_cannot_be_opened_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*values: object) -> None:
+        raise RuntimeError('IM_ASSERT( false && "Failed to create temporary window." ) --- a.cpp:2')
+
+    monkeypatch.setattr(immapp.manual_render, "setup_from_runner_params", fails)
+    with pytest.raises(SceneError, match=r"opened: Failed to create temporary window\. It needs"):
+        Bench.on(SWINGS).window.app.begin(None)
 
 
 def test_a_script_keeps_its_world() -> None:

@@ -100,6 +100,7 @@ def test_random_values_are_called_random(models: Path) -> None:
 def test_rows_are_filtered_by_a_regular_expression(models: Path) -> None:
     rows = list(rows_of(legs(models)).values())
     assert [r.actuator for r in filtered(rows, "LEFT_.*hip|right_k")] == ["left_hip", "right_knee"]
+    assert filtered(rows, "(.|.|.|.|.|.|.|.)" * 11 + "X") == []  # and does not freeze the window
 
 
 # Edits --------------------------------------------------------------------------------------------

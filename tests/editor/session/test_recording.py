@@ -13,6 +13,7 @@ from mjrig.editor.session.state import EditorState
 from mjrig.recording.reading import read_recording
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim.world import World
+from mjrig.sim2sim.replaying import replay
 from tests.editor.ui_driver import editor_state
 from tests.editor.windows import SWINGS, Bench, menu, press
 
@@ -43,6 +44,26 @@ def test_the_button_records_into_a_folder_beside_the_scene(tmp_path: Path) -> No
     assert path.name.startswith("swings-2")
     assert bench.said == [f"recording to {path}", f"recorded 100 steps: {path}"]
     assert read_recording(path).steps == 100
+
+
+def test_what_the_button_records_in_the_middle_of_a_run_replays_bit_exactly(tmp_path: Path) -> None:
+    """The components go on from what they remember when the button is pressed."""
+    law = "{type: PIDController, kp: 10, kv: 0.5, ki: 40, delay: {steps: 3}}"
+    text = SWINGS.replace("{type: PDController, kp: 10, kv: 0.5}", law)
+    bench = Bench.on_file(tmp_path / "swings.yaml", text)
+
+    def records(ctx: Any) -> None:
+        bench.state.simulation.world["left"].set_targets(0.7)
+        bench.state.simulation.step_once(70)
+        ctx.item_click(BAR + "###record")
+        bench.state.simulation.step_once(100)
+        ctx.item_click(BAR + "###record")
+
+    bench.run(records)
+    (path,) = files(tmp_path)
+    replayed = replay(path, World(Scene.load(tmp_path / "swings.yaml"), "python"))
+    assert read_recording(path).began_mid_run
+    assert replayed.bit_exact, replayed
 
 
 def test_keys_and_the_menu_record_too(tmp_path: Path) -> None:

@@ -13,9 +13,10 @@ from tests.places import DOCS, ROOT
 
 #: A call, an argument of one, or an option of a command.
 _API = re.compile(r"[a-z_]+\([^ ]*\)|[a-z]=(True|False)|[a-z]=…|--[a-z]")
-#: Modules whose errors a command alone shows: it parses options, writes its results, or serves.
+#: Modules whose errors a command alone shows: it parses options, writes its results, serves,
+#: or opens the window.
 _COMMANDS = re.compile(
-    r"command\.py|_options\.py|/terminal/|/cli/|load_context|sweeps/(results|study)"
+    r"command\.py|editor/desktop\.py|window/app\.py|_options\.py|/terminal/|/cli/|load_context|sweeps/(results|study)"
     r"|fit_report|npz_|/web/|tuning/suites/|/streams/|exchange/lerobot"
 )
 

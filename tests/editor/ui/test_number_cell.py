@@ -9,7 +9,7 @@ from imgui_bundle import imgui
 from imgui_bundle.imgui.test_engine_checks import CHECK
 
 from mjrig.editor.ui.number_cell import number_cell, whole_number_cell
-from mjrig.editor.ui.typed_text import take_refusals
+from mjrig.editor.ui.typed_text import take_notes
 from tests.editor.ui_driver import Frames, plain_imgui
 from tests.editor.windows import SWINGS, Bench, press
 
@@ -20,18 +20,23 @@ LONG = 0.123456789012345
 class Cells:
     """Three cells, one below the other."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, clamps: bool = False) -> None:
         self.values: list[float] = [LONG, 2.0, 3]
         self.changes = 0
+        self._clamps = clamps
         self.at = [(0.0, 0.0)] * 3
 
     def draw(self) -> None:
         for i, value in enumerate(self.values):
             imgui.set_next_item_width(200)
             if i < 2:
-                changed, new = number_cell(f"##{i}", value, 0.1, -9.0, 9.0, ends=(-9.0, 9.0))
+                changed, new = number_cell(
+                    f"##{i}", value, 0.1, -9.0, 9.0, ends=(-9.0, 9.0), clamps=self._clamps
+                )
             else:
-                changed, new = whole_number_cell(f"##{i}", int(value), 0.1, -9, 9)
+                changed, new = whole_number_cell(
+                    f"##{i}", int(value), 0.1, -9, 9, clamps=self._clamps
+                )
             low = imgui.get_item_rect_min()
             self.at[i] = (low.x + 50, low.y + 8)
             self.changes += changed
@@ -152,50 +157,50 @@ def test_a_text_that_is_no_number_is_refused_with_a_word(
     drawn: tuple[Cells, Frames], cell: int, text: str
 ) -> None:
     cells, frames = drawn
-    take_refusals()
+    take_notes()
     before = list(cells.values)
     frames.click(*cells.at[cell])
     frames.type(text)
     frames(3)
     assert cells.values == before and cells.changes == 0
-    [reason] = take_refusals()
+    [reason] = take_notes()
     assert repr(text) in reason and "stays as it was" in reason
     frames.click(*cells.at[cell])  # the cell works as before
     frames.type("4")
     frames(2)
-    assert cells.values[cell] == 4.0 and not take_refusals()
+    assert cells.values[cell] == 4.0 and not take_notes()
 
 
 def test_a_fraction_is_no_whole_number(drawn: tuple[Cells, Frames]) -> None:
     cells, frames = drawn
-    take_refusals()
+    take_notes()
     frames.click(*cells.at[2])
     frames.type("2.5")
     frames(2)
     assert cells.values[2] == 3
-    assert "no whole number" in take_refusals()[0]
+    assert "no whole number" in take_notes()[0]
 
 
 @pytest.mark.parametrize("text", ["", "  ", "-1.5e0", "+2", ".5", "0,5", "1e-1"])
 def test_numbers_and_nothing_are_not_refused(drawn: tuple[Cells, Frames], text: str) -> None:
     cells, frames = drawn
-    take_refusals()
+    take_notes()
     frames.click(*cells.at[1])
     frames.type(text)
     frames(2)
-    assert not take_refusals()
+    assert not take_notes()
     written = text.strip().replace(",", ".")
     assert cells.values[1] == (float(written) if written else 2.0)
 
 
 def test_giving_up_or_dragging_is_not_refused(drawn: tuple[Cells, Frames]) -> None:
     cells, frames = drawn
-    take_refusals()
+    take_notes()
     frames.click(*cells.at[1])
     frames.type("abc", enter=False)
     _ends(frames, KEY.escape)
     frames.drag(*cells.at[0], 40)
-    assert not take_refusals() and cells.values[0] != LONG and cells.values[1] == 2.0
+    assert not take_notes() and cells.values[0] != LONG and cells.values[1] == 2.0
 
 
 def test_the_window_says_what_was_typed() -> None:
@@ -214,3 +219,73 @@ def test_the_window_says_what_was_typed() -> None:
     bench.run(types)
     assert any("'12o' is no number" in line for line in bench.said)
     assert bench.state.scene["left"].components[0].to_data()["kp"] == 10 and not bench.entries
+
+
+# What is out of range -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cell", [1, 2])
+@pytest.mark.parametrize(
+    ("text", "result", "words"),
+    [
+        ("12", 9, "12 is above the largest value; it became 9"),
+        ("-1e3", -9, "-1e3 is below the smallest value; it became -9"),
+        ("9", 9, ""),
+        ("-9", -9, ""),
+    ],
+)
+def test_a_clamped_number_is_reported_with_its_bound(
+    cell: int, text: str, result: float, words: str
+) -> None:
+    cells = Cells(clamps=True)
+    take_notes()
+    with plain_imgui(cells.draw) as frames:
+        frames(2)
+        frames.click(*cells.at[cell])
+        frames.type(text if cell == 1 else text.replace("1e3", "1000"))
+        frames(3)
+    assert cells.values[cell] == result
+    assert take_notes() == ([words.replace("1e3", "1000") if cell == 2 else words] if words else [])
+
+
+def test_a_cell_that_does_not_clamp_reports_nothing(drawn: tuple[Cells, Frames]) -> None:
+    cells, frames = drawn
+    take_notes()
+    frames.click(*cells.at[1])
+    frames.type("12")
+    frames(3)
+    assert cells.values[1] == 12.0 and not take_notes()
+
+
+def test_gains_out_of_range_are_reported_in_the_table_and_in_the_inspector(tmp_path: Path) -> None:
+    bench = Bench.on_file(tmp_path / "swings.yaml", SWINGS)
+    state = bench.state
+    results: dict[str, Any] = {}
+
+    def kp(actor: str = "left") -> Any:
+        return state.scene[actor].components[0].authored("kp")
+
+    def lines() -> list[str]:
+        return [line.text for line in state.console.lines]
+
+    def edits(ctx: Any) -> None:
+        ctx.item_click("//Gains/gains 3/left.PDController.swing/##kp")
+        ctx.yield_(2)
+        ctx.key_chars("-5")
+        press(ctx, KEY.enter)
+        ctx.yield_(2)
+        results["table"] = kp(), lines()[-1:]
+        state.selection.only("left.PDController")
+        ctx.yield_(3)
+        ctx.set_ref(ctx.window_info("//Inspector/rows").window)
+        ctx.item_click("props/kp/##v")
+        ctx.yield_(2)
+        ctx.key_chars("-7")
+        press(ctx, KEY.enter)
+        ctx.yield_(2)
+        results["inspector"] = kp(), dict(state.problems)
+
+    bench.run(edits)
+    assert results["table"] == (0, ["-5 is below the smallest value; it became 0"])
+    value, problems = results["inspector"]
+    assert value == 0 and any("-7" in text for text in problems.values())

@@ -91,6 +91,7 @@ WATCH = """
 import sys, time
 import mjrig
 from mjrig.editor import view
+from mjrig.editor.session.autosave import folder
 
 world = mjrig.World(sys.argv[1])
 drawn = quick = 0
@@ -109,6 +110,14 @@ with view(world) as viewer:
     assert not viewer.sync()
 world.step()
 print(drawn == 5, quick > drawn, world["swing"].controllers[0].kp[0])
+print(len(list(folder().glob("*.json"))))
+try:
+    with view(world) as viewer:
+        viewer.sync()
+        viewer.state.session.set("swing.PDController.kp", 66)
+        raise ZeroDivisionError
+except ZeroDivisionError:
+    print(["kp: 66" in file.read_text() for file in folder().glob("*.json")])
 """
 
 
@@ -117,7 +126,7 @@ def test_a_script_steps_its_own_loop_and_the_window_follows(tmp_path: Path) -> N
     with screen() as env:
         done = _python(env, "-c", WATCH, str(tmp_path / "scene.yaml"))
     assert done.returncode == 0, done.stderr[-3000:]
-    assert done.stdout.split() == ["True", "True", "55.0"]
+    assert done.stdout.split() == ["True", "True", "55.0", "0", "[True]"]  # only a failure keeps
 
 
 def test_edit_without_a_display_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,7 @@ class Decoded:
         self.textures: dict[int, Any] = {}
         self.number = self.input = 0
         self.size = (0.0, 0.0, 0.0)
+        self.background = (0, 0, 0)
 
     def take(self, message: bytes) -> None:
         """Take a binary message over."""
@@ -35,10 +36,11 @@ class Decoded:
         count, self.number, self.input = struct.unpack_from("<HII", message, 2)
         *size, unit = struct.unpack_from("<ffff", message, 12)
         self.size = (size[0], size[1], size[2])
-        at, now = 36 + 16 * count, {}
+        self.background = struct.unpack_from("<BBB", message, 36)
+        at, now = 40 + 16 * count, {}
         for i in range(count):
             number, what, _, commands, vertices, indices = struct.unpack_from(
-                "<IBBHII", message, 36 + 16 * i
+                "<IBBHII", message, 40 + 16 * i
             )
             known = dict(self.lists.get(number, {}))
             if what & 16:

@@ -73,6 +73,7 @@ def _serve(scene: Path) -> None:
                 print(json.dumps(value, default=str), flush=True)
             except Exception as error:
                 print(json.dumps(f"{type(error).__name__}: {error}"), flush=True)
+        editor.window.files.discard()
         editor.state.wants_to_close = True
 
     threading.Thread(target=answer, daemon=True).start()

@@ -12,7 +12,7 @@ from mjrig.editor.desktop import Desktop
 from mjrig.editor.screen import Screen
 from mjrig.editor.viewport.gl_view import GLView
 from mjrig.editor.viewport.views import NullView, SceneRenderer
-from mjrig.editor.web import draw_lists, input_events, scene_words, textures
+from mjrig.editor.web import draw_lists, input_events, protocol, scene_words, textures
 from mjrig.editor.web.live_window import LiveWindow
 from mjrig.editor.web.web_view import WebView
 from tests.places import ROOT
@@ -100,12 +100,23 @@ def test_the_page_hears_all_that_it_is_told() -> None:
     assert told == heard
 
 
+def _texts() -> str:
+    return "".join(file.read_text(encoding="utf-8") for file in PAGE.glob("*.js"))
+
+
 @needs_page
 def test_the_server_hears_all_that_the_page_says() -> None:
     sent = set()
     for file in PAGE.glob("*.js"):
         sent |= set(re.findall(r'(?:\.send|\.input)\("(\w+)"', file.read_text(encoding="utf-8")))
-    assert sent - {"a"} == input_events._SHAPES.keys()  # `a` acknowledges, to the server's thread
+    assert sent == protocol.MESSAGES.keys()
+    assert f"% 0x{protocol.INPUT_NUMBERS:x};" in _text("connection.js")
+    greeting = re.findall(r"JSON\.stringify\(\{ (\w+):", _text("connection.js"))
+    assert greeting == [protocol.GREETING]
+    first_bytes = re.findall(r"(?:part\.set\(\[|message\[0\] = |Uint8Array\(\[)(\d)", _texts())
+    assert set(map(int, first_bytes)) == protocol.BINARY_MESSAGES.keys()
+    requested = set(re.findall(r"fetch\(`(\w+)/", _texts()))
+    assert {f"/{name}/" for name in requested} == protocol.REQUESTS.keys() - {"/"}
 
 
 @needs_page

@@ -136,7 +136,17 @@ def test_a_second_page_watches_and_takes_over(session: Session) -> None:
     assert fit["y"] > 100 and fit["x"] == 0  # letterboxed
     second.click(400, 400)
     assert editor.ask("screen._size") == [1280.0, 720.0]
-    second.run("document.querySelector('#role button').click()")
+    ask = "document.querySelector('#role button').click()"
+    second.run(ask)
+    second.run(ask)
+    session.tab.wait_for("!document.getElementById('asks').hidden")
+    session.tab.run("mjrig.ask({number: 0, name: 'another page'})")
+    session.tab.run("document.querySelectorAll('#asks button')[1].click()")
+    shown = "document.querySelector('#asks span').textContent"
+    assert session.tab.run(shown) == "Page 0 (another page) asks for the command."
+    session.tab.run("document.querySelectorAll('#asks button')[1].click()")
+    assert session.tab.run("document.getElementById('asks').hidden")
+    second.run(ask)  # it may, after a no
     session.tab.wait_for("!document.getElementById('asks').hidden")
     session.tab.run("document.querySelector('#asks button').click()")
     second.wait_for("mjrig.role === 'command'")
@@ -254,3 +264,42 @@ def test_the_world_looks_as_mujoco_draws_it(session: Session, tmp_path: Path) ->
         if animal.name in SHOWN:
             mean, apart = difference(draw_in_page(session.tab, animal), pictures[animal.name])
             assert mean < 1.0 and apart < 0.005, (animal.name, mean, apart)
+
+
+@pytest.mark.parametrize(("theme", "size"), [("light", (1000, 700, 2)), ("dark", (1280, 720, 1))])
+def test_the_panels_have_the_background_of_the_theme(
+    session: Session, theme: str, size: tuple[int, int, int]
+) -> None:
+    tab, editor = session.tab, session.editor
+    session.chromium.show(tab)
+
+    def uses(name: str, shown: tuple[int, int, int]) -> None:
+        """Change theme and size, and wait until the window has both."""
+        editor.ask(f"window.theme.use({name!r})")
+        tab.resize(*shown)
+        session.bring_forward("Gains")
+        asked = "[*screen._size, screen._ratio]"
+        wait_for(lambda: editor.ask(asked) == list(shown), "it has the size")
+
+    uses(theme, size)
+    try:
+        style = "__import__('imgui_bundle').imgui.get_style().color_(2)"  # of windows
+        expected = np.round(np.multiply(editor.ask(f"list({style})")[:3], 255))
+        assert (expected.mean() > 128) == (theme == "light")
+
+        def is_filled() -> bool:
+            hierarchy = tab.picture()[:, : 150 * size[2]]
+            return bool((np.abs(hierarchy - expected).max(axis=2) <= 1).mean() > 0.2)
+
+        wait_for(is_filled, "the hierarchy has the theme's background")
+    finally:
+        uses("dark", (1280, 720, 1))
+
+
+def test_odd_texts_and_numbers_do_not_end_the_connection(session: Session) -> None:
+    """Half a surrogate pair in the clipboard, fingers without a distance."""
+    tab = session.tab
+    tab.run("mjrig.connection.input('w', 0, Infinity, 0)")
+    tab.run("mjrig.connection.input('p', 'a\\ud800b\U0001f600')")
+    wait_for(lambda: session.editor.ask("screen._copied") == "a\ufffdb\U0001f600", "pasted")
+    assert tab.run("mjrig.connection.isOpen")

@@ -1,10 +1,11 @@
 """The server of the page: who gets in, what it serves, and that nobody can harm it."""
 
 import asyncio
-import json
+import logging
 import os
 import random
 import socket
+import struct
 import time
 import zlib
 from collections.abc import Iterator
@@ -13,10 +14,11 @@ from typing import Any
 
 import pytest
 
+from mjrig.editor.web import connection as connecting
 from mjrig.editor.web import server as serving
 from mjrig.editor.web.browsers import Browser
 from mjrig.editor.web.requests import Tokens
-from mjrig.editor.web.server import Server, ServerSettings
+from mjrig.editor.web.server import LOGGED_A_MINUTE, Server, ServerSettings
 from mjrig.editor.web.websocket import BINARY, TEXT, ProtocolError, Receiver, packed
 from mjrig.errors import SceneError
 from tests.editor.web.chromium import Line, wait_for
@@ -236,7 +238,18 @@ def test_tokens_are_long_differ_and_have_rights() -> None:
     assert [tokens.rights(given) for given in wrong] == [""] * 7
 
 
-@pytest.mark.parametrize("greeting", ["x", "[]", "{}", '{"token": 1}', "[" * 3000])
+@pytest.mark.parametrize(
+    "greeting",
+    [
+        "x",
+        "[]",
+        "{}",
+        '{"token": 1}',
+        "[" * 3000,
+        '{"token": "\\ud800"}',
+        f'{{"token": {"9" * 4000}}}',
+    ],
+)
 def test_a_wrong_greeting_is_refused(server: Server, greeting: str) -> None:
     line = _live(server)
     line.send(greeting)
@@ -248,7 +261,7 @@ def test_a_wrong_greeting_is_refused(server: Server, greeting: str) -> None:
 def test_silence_and_long_greetings_are_cut_off(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(serving, "_GREETING", 0.2)
+    monkeypatch.setattr(connecting, "_GREETING", 0.2)
     silent, long = _live(server), _live(server)
     long.send("x" * 5000)
     assert _closed_with(silent) and _closed_with(long)
@@ -266,18 +279,84 @@ def test_a_foreign_page_cannot_connect(server: Server, origin: str) -> None:
 def test_strangers_cannot_take_all_connections(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Whoever comes takes the place of the oldest stranger; pages are not disturbed."""
     monkeypatch.setattr(serving, "MOST_STRANGERS", 4)
     known = _known(server)
-    strangers = [socket.create_connection(("127.0.0.1", server.port), 5.0) for _ in range(4)]
-    wait_for(lambda: server._strangers >= 4, "they hold on")
-    assert b" 503 " in _get(server, "/").splitlines()[0]
-    known.send(["f", True])  # who is known is not disturbed
+    place = ("127.0.0.1", server.port)
+    strangers = [socket.create_connection(place, 5.0) for _ in range(4)]
+    wait_for(lambda: len(server.strangers) >= 4, "they hold on")
+    assert b" 200 " in _get(server, "/").splitlines()[0]
+    assert strangers[0].recv(10) == b""
+    strangers += [socket.create_connection(place, 5.0) for _ in range(20)]
+    wait_for(lambda: strangers[19].recv(10) == b"", "the oldest are gone")
+    assert len(server.strangers) <= 4
+    second = _live(server)
+    second.send({"token": server.tokens.command})
+    wait_for(lambda: len(server.browsers) == 2, "an owner gets in")
+    known.send(["f", True])
     assert known.is_open
     for line in strangers:
         line.close()
-    wait_for(lambda: b" 200 " in _get(server, "/").splitlines()[0], "room again")
-    known.close()
+    for page in (known, second):
+        page.close()
     wait_for(lambda: not server.browsers, "gone")
+
+
+def test_view_links_cannot_take_all_connections(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither with pages nor with requests for files that they keep open."""
+    monkeypatch.setattr(connecting, "MOST_OF_VIEW_LINKS", 3)
+    monkeypatch.setattr(serving, "MOST_CONNECTIONS", 5)
+    page = _known(server, server.tokens.watch)
+    asks = (
+        f"GET /asset/known HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n"
+        f"Authorization: Bearer {server.tokens.watch}\r\n\r\n"
+    ).encode()
+    lines, answers = [], []
+    for _ in range(6):
+        lines.append(socket.create_connection(("127.0.0.1", server.port), 5.0))
+        lines[-1].sendall(asks)
+        answers.append(lines[-1].recv(65536).split()[1])
+    assert answers == [b"200", b"200", *[b"503"] * 4]
+    owner = _live(server)
+    owner.send({"token": server.tokens.command})
+    wait_for(lambda: any(b.rights == "command" for b in server.browsers), "an owner gets in")
+    for line in lines:
+        line.close()
+    page.close()
+    owner.close()
+    wait_for(lambda: not server.browsers and not server.view_links, "none is counted any more")
+    server.inbox.take()
+
+
+def test_pages_that_reset_their_connection_leave_nothing_in_the_log(
+    server: Server, caplog: pytest.LogCaptureFixture
+) -> None:
+    pings = (b"\x89\xe4" + bytes(4) + b"x" * 100) * 800
+    for number in range(40):
+        line = _known(server, server.tokens.watch)
+        raw = line.socket
+        raw.sendall(pings)
+        if number % 2:
+            time.sleep(0.003)
+        raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        line.close()
+        wait_for(lambda: not server.browsers, "gone")
+    assert [r.getMessage() for r in caplog.records if "socket.send" in r.getMessage()] == []
+
+
+def test_what_libraries_log_has_the_limit_of_rejections(caplog: pytest.LogCaptureFixture) -> None:
+    server = Server(ServerSettings())
+    try:
+        for number in range(500):
+            warn = logging.getLogger("asyncio").warning
+            server._loop.call_soon_threadsafe(warn, "line %d", number)
+        wait_for(lambda: "line 19" in caplog.text, "logged")
+    finally:
+        server.stop()
+    lines = [r for r in caplog.records if "line" in r.getMessage()]
+    assert len(lines) == LOGGED_A_MINUTE and {r.name for r in lines} == {"mjrig"}
 
 
 def test_floods_and_long_messages_are_cut_off(server: Server) -> None:
@@ -308,13 +387,13 @@ def test_floods_and_long_messages_are_cut_off(server: Server) -> None:
 
 def test_who_watches_cannot_fill_the_memory(server: Server) -> None:
     watcher = _known(server, server.tokens.watch)
-    watcher.send(b"x" * 5000)
+    watcher.send(b"\x02" * 5000)
     assert _closed_with(watcher) == 1009
     watcher.close()
     wait_for(lambda: not server.browsers, "gone")
     again = _known(server, server.tokens.watch)
     server.browsers[0].commands = True  # it was handed the command
-    again.send(b"x" * 5000)
+    again.send(b"\x02" * 5000)
     again.send(["f", True])
     found: list[Any] = []
     # Who came and went is in the inbox too, and may be all of it at first.
@@ -325,14 +404,14 @@ def test_who_watches_cannot_fill_the_memory(server: Server) -> None:
         )[1],
         "taken",
     )
-    assert found[-2][1] == b"x" * 5000
+    assert found[-2][1] == b"\x02" * 5000
     again.close()
     wait_for(lambda: not server.browsers, "gone")
     server.inbox.take()
 
 
 def test_there_is_a_limit_of_pages(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(serving, "MOST_BROWSERS", 2)
+    monkeypatch.setattr(connecting, "MOST_BROWSERS", 2)
     pages = [_known(server) for _ in range(2)]
     wait_for(lambda: len(server.browsers) == 2, "both")
     third = _live(server)
@@ -342,6 +421,39 @@ def test_there_is_a_limit_of_pages(server: Server, monkeypatch: pytest.MonkeyPat
         line.close()
     wait_for(lambda: not server.browsers, "gone")
     server.inbox.take()
+
+
+def test_an_owner_takes_the_place_of_a_view_link(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The newest one leaves, one that commands last; view links never make an owner leave."""
+    monkeypatch.setattr(connecting, "MOST_BROWSERS", 3)
+    tokens = server.tokens
+    first, lent, newest = [_live(server) for _ in range(3)]
+    for count, line in enumerate((first, lent, newest), 1):
+        line.send({"token": tokens.watch})
+        wait_for(lambda count=count: len(server.browsers) == count, "let in")
+    server.browsers[1].commands = True
+    owners, leavers = [], [newest, first, lent]
+    for leaver in leavers:
+        owners.append(_live(server))
+        owners[-1].send({"token": tokens.command})
+        assert _closed_with(leaver) == 4429
+        count = len(owners)
+        wait_for(lambda count=count: _owners(server) == count, "the owner is in")
+    for token in (tokens.watch, tokens.command):
+        one_more = _live(server)
+        one_more.send({"token": token})
+        assert _closed_with(one_more) == 4429 and _owners(server) == 3
+        one_more.close()
+    for line in (*owners, *leavers):
+        line.close()
+    wait_for(lambda: not server.browsers, "gone")
+    server.inbox.take()
+
+
+def _owners(server: Server) -> int:
+    return sum(b.rights == "command" and not b.is_gone for b in tuple(server.browsers))
 
 
 def test_noise_on_the_line_harms_nobody(server: Server) -> None:
@@ -420,6 +532,6 @@ def test_the_inbox_keeps_order_and_wakes(server: Server) -> None:
         return len(found) >= 20
 
     wait_for(all_came, "all of them")
-    assert [json.loads(text)[1] for _, text in found] == list(range(20))
+    assert [event[1] for _, event in found] == list(range(20))
     line.close()
     wait_for(lambda: not server.browsers, "gone")

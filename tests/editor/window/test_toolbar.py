@@ -1,12 +1,14 @@
 """Play, pause, step, stop, reset, speed and time travel, by button and by key."""
 
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
 from imgui_bundle import imgui
 
 from mjrig.control.setpoints import Source
+from mjrig.editor.session import autosave
 from mjrig.editor.session.sim_thread import AS_FAST_AS_POSSIBLE
 from mjrig.editor.window.toolbar import SPEEDS, commanders, neighbour, speed_text
 from tests.editor.windows import SWINGS, Bench, point_at_viewport, press
@@ -182,3 +184,33 @@ def test_the_status_bar_tells_what_is_unsaved_and_the_last_problem() -> None:
     assert "unsaved: Set left.PDController.kp" in drawn
     assert "it broke" in drawn
     assert "paused" in drawn
+
+
+def test_the_status_bar_warns_while_changes_cannot_be_autosaved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("MJRIG_STATE", str(tmp_path / "file" / "state"))
+    monkeypatch.setattr(autosave, "INTERVAL", 0.0)
+    bench = Bench.on(SWINGS)
+    shown: dict[str, list[str]] = {}
+    coloured = imgui.text_colored
+
+    def draw(ctx: Any, moment: str) -> None:
+        lines = shown[moment] = []
+        with monkeypatch.context() as patch:
+            patch.setattr(imgui, "text_colored", lambda c, t: (lines.append(t), coloured(c, t))[1])
+            ctx.yield_(3)
+
+    def reads(ctx: Any) -> None:
+        draw(ctx, "saved")
+        bench.state.session.set("left.PDController.kp", 11)
+        draw(ctx, "failing")
+        (tmp_path / "file").unlink()
+        draw(ctx, "mended")
+
+    bench.run(reads)
+    warned = [any(t.startswith("not autosaved: ") for t in lines) for lines in shown.values()]
+    assert warned == [False, True, False]
+    (line,) = bench.problems  # one, however often it is tried
+    assert str(tmp_path / "file" / "state") in line and "Not a directory" in line

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mjrig.components.importers.sources.flags import FLAGS
 from mjrig.terminal.help import examples
-from mjrig.terminal.outputs import add_output
+from mjrig.terminal.outputs import SCENES, add_output
 from mjrig.terminal.run_options import add_debug
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ def add(commands: Any) -> None:
         required=True,
         metavar="DIR/scene.yaml",
         help="scene to write",
+        suffixes=SCENES,
     )
     parser.add_argument(
         "--stack", default="", metavar="NAME", help="stack the files come from (detected)"

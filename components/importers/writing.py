@@ -49,8 +49,11 @@ def timing(found: FoundPolicy, robot: Robot) -> tuple[float, int]:
 
 
 def _steps(tick: float, timestep: float) -> int | None:
-    steps = round(tick / timestep)
-    return steps if steps >= 1 and abs(tick / timestep - steps) < ROUNDING * steps else None
+    ratio = tick / timestep
+    if not math.isfinite(ratio):
+        return None
+    steps = round(ratio)
+    return steps if steps >= 1 and abs(ratio - steps) < ROUNDING * steps else None
 
 
 # policy.yaml ------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from mjrig.errors import PropertyError
 from mjrig.files.paths import Gate, nearest_files
 from mjrig.model_files.images import Pixels
 from mjrig.model_files.mesh_formats import CONVERTED, convert
+from mjrig.model_files.skin_file import read_world_skin
 from mjrig.model_files.vectors import values_of
 
 
@@ -36,6 +37,8 @@ def check_assets(spec: Any, model: Path, gate: Gate | None = None) -> None:
             is_resource = ":" in file.partition("/")[0]  # another provider may know it
             if os.path.isfile(path):
                 pixels.add_file(path)
+                if kind == "skin":
+                    read_world_skin(asset, path)
                 continue
             if is_resource and gate is None:
                 continue

@@ -11,6 +11,7 @@ import numpy as np
 
 from mjrig.arrays import FloatArray
 from mjrig.errors import MissingExtraError, PropertyError
+from mjrig.files.decoding import decoding
 from mjrig.files.paths import read_limited
 
 NATIVE = (".stl", ".obj", ".msh")
@@ -33,13 +34,9 @@ def convert(mesh: Any, path: Path) -> None:
         PropertyError: the file cannot be read, or has no triangles.
         MissingExtraError: the extra is not installed.
     """
-    try:
+    mesh_file = f"the mesh {str(path)!r}"
+    with decoding(mesh_file, problem="cannot be read", error=PropertyError):
         vertices, faces = _triangles(path)
-    except (PropertyError, MissingExtraError):
-        raise
-    except Exception as error:  # a damaged file makes the readers raise anything
-        text = " ".join(str(error).split()) or type(error).__name__
-        raise PropertyError(f"the mesh {str(path)!r} cannot be read: {text}") from error
     if not len(faces):
         raise PropertyError(f"the mesh {str(path)!r} has no triangles")
     if not np.isfinite(vertices).all():

@@ -15,11 +15,13 @@ from xml.parsers import expat
 from mjrig.errors import PropertyError
 from mjrig.files.paths import read_limited, shortened
 from mjrig.model_files.images import HEAD, Pixels
+from mjrig.model_files.text_encoding import check_encoding
 
 #: Elements of a model or of a world, copies counted.
 MAX_ELEMENTS = 50_000
-#: Elements that `<replicate>` makes: MuJoCo takes the square of their number in time.
-MAX_REPLICAS = 10_000
+#: Elements that `<replicate>` makes, times its count: MuJoCo goes through the earlier copies again
+#: for each. About 5 s.
+MAX_REPLICATION = 50_000_000
 #: Bytes of what a model describes by numbers alone: height fields, textures, user data, histories.
 MAX_GENERATED = 100_000_000
 #: Bytes of a number in the state of a world, which is copied: a robot keeps some for itself.
@@ -46,27 +48,41 @@ _PLAIN = frozenset(
 Find = Callable[[str, str], "tuple[str, bytes] | None"]
 
 
+@dataclass(frozen=True)
+class _Copies:
+    """How often an element exists, and the largest count of a replicate around it."""
+
+    number: int = 1
+    largest: int = 1
+
+    def times(self, count: int) -> "_Copies":
+        """Inside of one more replicate."""
+        return _Copies(self.number * count, max(self.largest, count))
+
+
 @dataclass
 class _Size:
     """What a file asks for."""
 
     elements: int = 0
-    #: Those of them in a replicate.
-    replicas: int = 0
+    #: Those of them in a replicate, each times the largest count of one around it.
+    replication: int = 0
     generated: int = 0
+    #: Bytes of height fields and textures: copies share them.
+    assets: int = 0
     #: Numbers that every element of some kind has.
     each: int = 0
     #: Files it includes or attaches, and how often.
-    inside: list[tuple[str, int]] = field(default_factory=list)
+    inside: list[tuple[str, "_Copies"]] = field(default_factory=list)
     #: Files of the models that it can attach, by name.
     models: dict[str, str] = field(default_factory=dict)
-    attached: list[tuple[str, int]] = field(default_factory=list)
+    attached: list[tuple[str, "_Copies"]] = field(default_factory=list)
     pixels: int = 0
     cameras_read: int = 0
 
 
 def check_size(path: Path, *, is_archive: bool = False) -> None:
-    """Refuse a model that would become too large.
+    """Refuse a model that would become too large, or whose names are not UTF-8.
 
     Args:
         path: the file; what cannot be read is left to MuJoCo, which says what is wrong.
@@ -74,7 +90,7 @@ def check_size(path: Path, *, is_archive: bool = False) -> None:
 
     Raises:
         PropertyError: it has too many elements, copies counted, or asks for too much memory; or it
-            attaches itself.
+            attaches itself; or a file of it is not UTF-8.
     """
     try:
         if is_archive:
@@ -144,6 +160,7 @@ class _Total:
             return self._known[key]
         if len(self._known) + len(self._open) >= MAX_FILES:
             raise PropertyError(f"{Path(name).name!r} is one of more than {MAX_FILES} files")
+        check_encoding(Path(name).name, content)
         size = _size(name, content)
         self._open.append(key)
         for inner, times in size.inside:
@@ -164,7 +181,7 @@ class _Total:
         return size
 
     def _add_inner(
-        self, size: _Size, name: str, inner: str, times: int, *, attached: bool = False
+        self, size: _Size, name: str, inner: str, copies: _Copies, *, attached: bool = False
     ) -> None:
         found = self._find(inner, name)
         if found is None:
@@ -174,9 +191,12 @@ class _Total:
                 raise PropertyError(f"{Path(name).name!r} attaches itself, as {inner!r}")
             return
         other = self.add(*found)
+        times = copies.number
         size.elements += times * other.elements
-        size.replicas += times * (other.elements if times > 1 else other.replicas)
+        size.replication += times * other.replication
+        size.replication += times * copies.largest * other.elements if times > 1 else 0
         size.generated += times * other.generated
+        size.assets += other.assets
         size.each += other.each
 
 
@@ -184,9 +204,12 @@ def _check(size: _Size) -> None:
     """Refuse too much; who calls it knows where that is."""
     if size.elements > MAX_ELEMENTS:
         raise PropertyError(f"has more than {MAX_ELEMENTS} elements, copies counted")
-    if size.replicas > MAX_REPLICAS:
-        raise PropertyError(f"has more than {MAX_REPLICAS} elements made by <replicate>")
-    if size.generated > MAX_GENERATED:
+    if size.replication > MAX_REPLICATION:
+        raise PropertyError(
+            f"has too many elements made by <replicate>: their number times its count is more than "
+            f"{MAX_REPLICATION}"
+        )
+    if size.generated + size.assets > MAX_GENERATED:
         raise PropertyError(
             f"asks for more than {MAX_GENERATED // 10**6} MB of height fields, textures, "
             "user data and histories"
@@ -195,7 +218,7 @@ def _check(size: _Size) -> None:
 
 def _size(name: str, content: bytes) -> _Size:
     """What one file asks for; counting ends where it is no XML."""
-    size, times = _Size(), [1]
+    size, nesting = _Size(), [_Copies()]
     parser = expat.ParserCreate("utf-8")
     short = Path(name).name
 
@@ -207,14 +230,14 @@ def _size(name: str, content: bytes) -> _Size:
         if is_plain and not has_copies and size.elements < MAX_ELEMENTS:
             size.elements += 1
             return
-        kind, copies = tag.rpartition(":")[2].lower(), times[-1]
+        kind, copies = tag.rpartition(":")[2].lower(), nesting[-1]
         if kind == "replicate":
-            copies *= _product(attributes, "count")
+            copies = copies.times(_product(attributes, "count"))
         if has_copies:
-            times.append(copies)
-        size.elements += copies
-        if copies > 1:
-            size.replicas += copies
+            nesting.append(copies)
+        size.elements += copies.number
+        if copies.number > 1:
+            size.replication += copies.number * copies.largest
         try:
             _count(size, kind, attributes, copies)
             _check(size)
@@ -223,7 +246,7 @@ def _size(name: str, content: bytes) -> _Size:
 
     parser.StartElementHandler = start
     if has_copies:
-        parser.EndElementHandler = lambda tag: times.pop()
+        parser.EndElementHandler = lambda tag: nesting.pop()
     try:
         parser.Parse(content.decode("utf-8", "replace"), True)
     except expat.ExpatError:  # MuJoCo says what is wrong
@@ -231,7 +254,7 @@ def _size(name: str, content: bytes) -> _Size:
     return size
 
 
-def _count(size: _Size, kind: str, given: Mapping[str, str], copies: int) -> None:
+def _count(size: _Size, kind: str, given: Mapping[str, str], copies: _Copies) -> None:
     """Add what one element asks for."""
     match kind:
         case "include" | "attach" if given.get("file"):
@@ -244,14 +267,14 @@ def _count(size: _Size, kind: str, given: Mapping[str, str], copies: int) -> Non
             points = _product(given, "count", (10, 10, 10))
             is_grid = given.get("type", "grid") not in ("mesh", "gmsh", "direct")
             bodies = 4 if given.get("dof", "full") == "full" else 1  # each with three joints
-            size.elements += copies * points * bodies if is_grid else 0
+            size.elements += copies.number * points * bodies if is_grid else 0
         case "hfield":
-            size.generated += 4 * _product(given, "nrow") * _product(given, "ncol")
+            size.assets += 4 * _product(given, "nrow") * _product(given, "ncol")
         case "texture" if given.get("builtin", "none") != "none":
             width = _product(given, "width")
             is_cube = given.get("type", "cube") in _CUBES
             height = _SIDES * width if is_cube else _product(given, "height", (width,))
-            size.generated += 3 * width * height
+            size.assets += 3 * width * height
         case "mesh" if given.get("builtin"):
             _check_mesh(given)
         case "size":
@@ -261,10 +284,10 @@ def _count(size: _Size, kind: str, given: Mapping[str, str], copies: int) -> Non
         case "camera":
             size.pixels = max(size.pixels, _product(given, "resolution"))
         case "rangefinder" if given.get("camera"):
-            size.cameras_read += copies
+            size.cameras_read += copies.number
         case _ if not _BUFFERS.isdisjoint(given):
             numbers = math.prod(max(1, _product(given, n)) for n in _BUFFERS)
-            size.generated += IN_STATE * copies * numbers
+            size.generated += IN_STATE * copies.number * numbers
 
 
 def _check_mesh(given: Mapping[str, str]) -> None:

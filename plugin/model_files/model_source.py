@@ -149,7 +149,12 @@ def _filled(actor: ActorDescription) -> Any:
     spec.compiler.degree = False
     set_compiler(spec, given_compiler(actor))
     try:
-        actor.prop.fill(spec)
+        result: object = actor.prop.fill(spec)  # type: ignore[func-returns-value]
+        if isinstance(result, mujoco.MjSpec) and result is not spec:
+            raise PropertyError(
+                f"{actor.prop.label}: {type(actor.prop).__name__}.fill returned another spec; "
+                "add the elements to `spec` instead"
+            )
     except PropertyError as error:
         raise error.below("prop") from None
     return spec

@@ -3,6 +3,8 @@
 from collections.abc import Hashable
 from typing import Any
 
+import mujoco
+
 _MESH_FIELDS = ("file", "content_type", "material", "inertia", "maxhullvert", "needsdf",
                 "octree_maxdepth", "smoothnormal")  # fmt: skip
 _MESH_VECTORS = ("scale", "refpos", "refquat")
@@ -29,10 +31,12 @@ class SharedMeshes:
             spec: its own, not attached yet.
         """
         instead = {}
+        # Attaching drops a sensor whose mesh is missing.
+        sensed = {s.objname for s in spec.sensors if s.objtype == mujoco.mjtObj.mjOBJ_MESH}
         for mesh in spec.meshes:
             own = f"{name}/{mesh.name}"
             shared = self._first.setdefault((source, mesh.name, _shape(mesh)), own)
-            if shared != own and not mesh.plugin.active:
+            if shared != own and not mesh.plugin.active and mesh.name not in sensed:
                 instead[mesh.name] = shared
         if not instead:
             return

@@ -103,7 +103,10 @@ def _admitted(places: list[Path], name: str, gate: Gate) -> list[Path]:
 
 def _used_by(urdf: Path, mesh: str) -> str:
     """`link 'hip' of 'dog.urdf' needs`, for the first link with this mesh."""
-    root = ElementTree.parse(urdf).getroot()
+    try:
+        root = ElementTree.parse(urdf).getroot()
+    except (ElementTree.ParseError, ValueError, LookupError):  # MuJoCo reads more than that
+        return f"{str(urdf)!r} needs"
     for link in root.iter("link"):
         # Visual meshes are discarded unless the file keeps them: name a colliding link first.
         for geometry in (*link.iter("collision"), *link.iter("visual")):

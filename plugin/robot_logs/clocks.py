@@ -25,6 +25,8 @@ MOST_STRETCHES = 400
 MOST_DRIFT = 0.01
 #: Messages may overtake each other by so much [s]; more is a clock that was set.
 OVERTAKING = 0.1
+#: Longest log [s]: clocks count nanoseconds in 64 bits.
+MAX_SPAN = 2.0**63 * 1e-9
 #: More missing samples in a row are a gap.
 MOST_MISSING = 3
 
@@ -143,6 +145,8 @@ def _of_column(topic: TopicData, source: TimeSource, origin: int | float) -> Flo
     if len(odd):
         raise RecordingError(f"{topic.name}: {source.stamp} is no number in row {odd[0] + 1}")
     times = topic.times
+    if times.dtype.kind not in "fiu":
+        raise RecordingError(f"{topic.name}: {source.stamp} holds {times.dtype}, not times")
     time = np.asarray((times - origin) * TIMES[source.unit], dtype=np.float64)
     back = np.flatnonzero(np.diff(time) < 0.0)
     if len(back):
@@ -194,6 +198,13 @@ def _on_recorder(
 
 
 def _cleaned(name: str, time: FloatArray, clock: Clock, *, sort: bool) -> Timed:
+    with np.errstate(over="ignore"):  # such a span is infinite
+        span = float(time.max() - time.min())
+    if not span <= MAX_SPAN:
+        raise RecordingError(
+            f"{name}: its times span {span:.3g} s, more than a clock counts; a time is damaged, "
+            "or its unit is wrong"
+        )
     rows = np.argsort(time, kind="stable") if sort else np.arange(len(time))
     overtaken = int((np.diff(time) < 0.0).sum())
     if not sort and overtaken:

@@ -77,6 +77,7 @@ def _whole_rate(text: str) -> int:
 
 
 def _info(options: argparse.Namespace) -> int:
+    from mjrig.files.decoding import reading
     from mjrig.recording.reading import read_recording
     from mjrig.recording.summary import summary
     from mjrig.robot_logs.containers.opening import open_log
@@ -91,14 +92,15 @@ def _info(options: argparse.Namespace) -> int:
     if told:
         print(told)
         return 0
-    if path.exists() and _holds_messages(path) and read_mcap(path, {}) is None:
-        log = open_log(path, hints.get("episode"))
-        if log is not None:
-            print(log_summary(log, hints))
-            return 0
-    recording = read_recording(path, hints)
-    log = open_log(path, hints.get("episode")) if recording.format == FORMAT else None
-    print(summary(recording) if log is None else log_summary(log, hints, recording))
+    with reading(path):
+        if path.exists() and _holds_messages(path) and read_mcap(path, {}) is None:
+            log = open_log(path, hints.get("episode"))
+            if log is not None:
+                print(log_summary(log, hints))
+                return 0
+        recording = read_recording(path, hints)
+        log = open_log(path, hints.get("episode")) if recording.format == FORMAT else None
+        print(summary(recording) if log is None else log_summary(log, hints, recording))
     return 0
 
 
@@ -162,6 +164,7 @@ def _convert(options: argparse.Namespace) -> int:
 
 
 def _write_map(options: argparse.Namespace) -> int:
+    from mjrig.files.decoding import reading
     from mjrig.files.replacing import cannot_be_written, replacing
     from mjrig.recording.integrity.limits import check_regular
     from mjrig.robot_logs.containers.opening import open_log
@@ -172,7 +175,8 @@ def _write_map(options: argparse.Namespace) -> int:
 
     path, hints = options.recording, hints_of(options)
     check_regular(path)
-    log = open_log(path, hints.get("episode"))
+    with reading(path):
+        log = open_log(path, hints.get("episode"))
     if log is None:
         raise MjrigError(f"{path}: is no log of a robot, as MCAP, rosbag2, a ROS 1 bag or a table")
     output: Path = options.output or beside(path)
@@ -180,9 +184,10 @@ def _write_map(options: argparse.Namespace) -> int:
         raise MjrigError(f"{output}: a mapping is written as .yaml")
     if options.output is None and output.exists() and not options.overwrite:
         raise MjrigError(f"{output}: exists already; --overwrite replaces it")
-    found = survey(log)
-    mapping = drafted_map(found, joints_of(hints))
-    text = map_text(mapping, found)
+    with reading(path):
+        found = survey(log)
+        mapping = drafted_map(found, joints_of(hints))
+        text = map_text(mapping, found)
     with cannot_be_written(output), replacing(output) as stream:
         stream.write(text.encode())
     print(text, end="")

@@ -25,6 +25,8 @@ from mjrig.robot_logs.velocity_setpoints import Spans, rates_within
 
 #: A vendor's word for "no velocity".
 NO_VELOCITY = 1e4
+#: Larger values are damaged bytes, in whatever unit: they count as missing.
+NO_NUMBER = 1e12
 VELOCITY = "command_velocity"
 #: Quantities that are asked for once.
 STATES = ("position", "velocity", "effort")
@@ -143,6 +145,7 @@ class Quantities:
             table[:, k] = data.columns[path][when.rows]
             if quantity in STATES and self._uses[topic, path] == 1:
                 data.columns.pop(path)  # nobody asks for it again
+            table[np.abs(table[:, k]) > NO_NUMBER, k] = np.nan
             if not as_it_is:
                 table[:, k] *= factors[k]
             if is_placed:

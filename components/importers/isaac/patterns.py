@@ -6,30 +6,30 @@ from collections.abc import Sequence
 from typing import Any
 
 from mjrig.components.importers.sources.vendor_file import VendorEntry
+from mjrig.errors import BindingError
 from mjrig.names import listed, suggestion
+from mjrig.pattern_budget import pattern_budget
+from mjrig.patterns import compile_pattern
 
 Values = list[float | None]
-#: Longest pattern that is tried; longer ones are no names of joints.
-LONGEST = 500
 _CLASS = re.compile(r"<(?:class|function) '?([^' >]+)")
 
 
+@pattern_budget()
 def matching(entry: VendorEntry, pattern: object, names: Sequence[str]) -> list[str]:
     """The names that a pattern matches in full.
 
     Raises:
-        SceneError: it is not a regular expression.
+        SceneError: it is not a valid pattern.
     """
-    text = str(pattern)
-    if len(text) > LONGEST:
-        raise entry.error(f"has a pattern of {len(text)} characters; at most {LONGEST} are tried")
     try:
-        found = re.compile(text)
-    except (re.error, RecursionError, OverflowError) as error:
-        raise entry.error(f"{text!r} is not a regular expression: {error}") from None
-    return [name for name in names if found.fullmatch(name)]
+        fullmatch = compile_pattern(str(pattern)).fullmatch
+        return [name for name in names if fullmatch(name)]
+    except BindingError as error:
+        raise entry.error(str(error)) from None
 
 
+@pattern_budget()
 def chosen(entry: VendorEntry, names: Sequence[str], *, keep_order: bool = False) -> list[str]:
     """The names that a pattern or a list of patterns selects, in the order of `names`.
 
@@ -54,6 +54,7 @@ def chosen(entry: VendorEntry, names: Sequence[str], *, keep_order: bool = False
     return found if keep_order else [name for name in names if name in found]
 
 
+@pattern_budget()
 def per_name(
     entry: VendorEntry, names: Sequence[str], unmatched: list[str], *, infinite: bool = False
 ) -> Values:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,9 @@ from mjrig.components.importers.recordings.samples import (
     wxyz,
 )
 from mjrig.errors import RecordingError
+from mjrig.files.decoding import decoding
 from mjrig.names import listed
-from mjrig.recording.integrity.h5_columns import H5Columns, h5py_package, reason
+from mjrig.recording.integrity.h5_columns import H5Columns, h5py_package, open_h5
 from mjrig.recording.recording import ActorRecording, PolicyTicks, RecordedCommands, Recording
 
 _SUFFIXES = (".hdf5", ".h5")
@@ -44,15 +46,14 @@ def read(path: Path, hints: Hints) -> Recording | None:
         if start.read(len(_MAGIC)) != _MAGIC:
             return None
     h5py = h5py_package()
-    try:
-        with h5py.File(path, "r") as opened:
+    with ExitStack() as stack:
+        with decoding(path):
+            opened = stack.enter_context(open_h5(path))
             if "data" not in opened or not isinstance(opened["data"], h5py.Group):
                 return None
-            columns = H5Columns(path, opened)
-            data = columns.groups["data"]
-            return _Episode(path, hints, data, columns).recording() if _demos(data) else None
-    except (OSError, KeyError, RuntimeError) as error:
-        raise RecordingError(f"{path.name}: cannot be read: {reason(error)}") from error
+        columns = H5Columns(path, opened)
+        data = columns.groups["data"]
+        return _Episode(path, hints, data, columns).recording() if _demos(data) else None
 
 
 class _Episode:
@@ -73,7 +74,7 @@ class _Episode:
         if self.name not in demos:
             raise RecordingError(f"{path.name}: has no episode {self.name!r}; has: {listed(demos)}")
         self._demo, self._columns = data[self.name], columns
-        self.about = _attributes(data)
+        self.about = _attributes(path, data)
 
     def recording(self) -> Recording:
         """The episode."""
@@ -115,8 +116,17 @@ class _Episode:
             rows = after[key]
             if rows is None:
                 raise RecordingError(f"{self.path.name}: {name} has no {key} in {self.name}")
-            both = np.vstack([first[key], rows]) if begins else rows
-            parts.append(finite(self.path, f"{name}/{key}", both, (None, width)))
+            values = finite(self.path, f"{name}/{key}", rows, (None, width))
+            if begins:
+                start = f"initial_state of {name}/{key}"
+                begin = finite(self.path, start, first[key], (None, values.shape[1]))
+                values = np.vstack([begin, values])
+            parts.append(values)
+        if len({len(values) for values in parts}) != 1:
+            rows = listed(f"{k}: {len(v)}" for k, v in zip(_STATE, parts, strict=True))
+            raise RecordingError(
+                f"{self.path.name}: {name} has columns of different length: {rows}"
+            )
         pose, velocity, position, speed = parts
         count = position.shape[1]
         names = joint_hint(self.path, self._names(name), count)
@@ -131,13 +141,22 @@ class _Episode:
             np.hstack([pose[:, :3], quaternion, position]),
             np.hstack([velocity[:, :3], spin, speed]),
             name=name,
-            commands=self._commands(names) if alone else None,
-            policy=self._policy(names) if alone else None,
+            commands=self._commands(names, int(steps[-1])) if alone else None,
+            policy=self._policy(names, int(steps[-1])) if alone else None,
         )
 
     def _rows(self, name: str) -> Any:
         column = self._columns.get(f"data/{self.name}/{name}")
         return None if column is None else np.asarray(column[:])
+
+    def _ticks(self, name: str, last: int) -> Any:
+        """Rows of the ticks up to a step; None: the episode has none."""
+        rows = self._rows(name)
+        most = last // self.every + 1
+        if rows is not None and rows.ndim and len(rows) > most:
+            self.notes.append(f"{len(rows) - most} rows of {name} after the last state are skipped")
+            rows = rows[:most]
+        return rows
 
     def _names(self, robot: str) -> Hints:
         """The hints with the joints of this robot, where they are given per robot."""
@@ -160,9 +179,11 @@ class _Episode:
         self.notes.append(f"quaternions are taken as {order}, by the first pose")
         return order
 
-    def _commands(self, names: Sequence[str]) -> tuple[tuple[str, ...], RecordedCommands] | None:
+    def _commands(
+        self, names: Sequence[str], last: int
+    ) -> tuple[tuple[str, ...], RecordedCommands] | None:
         """Processed actions, where they are as many as the joints: position targets."""
-        targets = self._rows("processed_actions")
+        targets = self._ticks("processed_actions", last)
         if targets is None or targets.ndim != 2 or targets.shape[1] != len(names):
             return None
         position = finite(self.path, "processed_actions", targets, (None, len(names)))
@@ -171,14 +192,15 @@ class _Episode:
         zero = np.zeros_like(position)
         return tuple(names), RecordedCommands(steps, position, zero, zero)
 
-    def _policy(self, names: Sequence[str]) -> PolicyTicks | None:
-        actions = self._rows("actions")
+    def _policy(self, names: Sequence[str], last: int) -> PolicyTicks | None:
+        actions = self._ticks("actions", last)
         if actions is None or actions.ndim != 2:
             return None
         finite(self.path, "actions", actions, (None, None))
-        array = self._rows("obs")
+        array = self._ticks("obs", last)
         if array is None or array.shape[:1] != actions.shape[:1] or array.ndim != 2:
             array = np.zeros((len(actions), 0))
+        finite(self.path, "obs", array, (None, None))
         return PolicyTicks(
             np.arange(len(actions), dtype=np.int64) * self.every,
             array.astype(np.float32),
@@ -198,13 +220,14 @@ def _number(name: str) -> tuple[int, str]:
     return (int(tail) if tail.isdigit() else 10**9, name)
 
 
-def _attributes(data: Any) -> dict[str, Any]:
+def _attributes(path: Path, data: Any) -> dict[str, Any]:
     """Attributes of the file: plain values only."""
     found: dict[str, Any] = {}
-    text = data.attrs.get("env_args")
+    with decoding(path, "env_args"):
+        text = data.attrs.get("env_args")
     if isinstance(text, str | bytes):
         try:
             found["env_args"] = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             found["env_args"] = str(text)
     return found

@@ -80,7 +80,9 @@ def read_loco_mujoco(path: Path, hints: Hints) -> Recording | None:
     names = [name.removeprefix("q_") for name in held or () if name.startswith("q_")]
     if not _is_loco_mujoco(set(held or ()), names):
         return None
-    arrays = npz_arrays(path) or {}
+    arrays = npz_arrays(path)
+    if arrays is None:
+        return None
     fps = number_hint(path, hints, "fps")
     frames = len(np.ravel(arrays[f"q_{names[0]}"]))
     qpos = np.column_stack([finite(path, f"q_{n}", arrays[f"q_{n}"], (frames,)) for n in names])

@@ -6,6 +6,7 @@ Arrays are decoded by hand: type, shape, bytes. Python objects are refused.
 import json
 import math
 from collections.abc import Iterator, Mapping
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from mjrig.components.importers.recordings.samples import (
     wxyz,
 )
 from mjrig.errors import MissingExtraError, RecordingError
+from mjrig.files.decoding import decoding
 from mjrig.recording.recording import RecordedCommands, Recording
 
 _SUFFIXES = (".msgpack", ".msgpk")
@@ -88,16 +90,16 @@ def _frames(path: Path) -> Iterator[dict[str, Any]]:
         stream = msgpack.Unpacker(
             file, raw=False, max_buffer_size=_LARGEST, unicode_errors="replace"
         )
-        try:
-            for frame in stream:
+        frames = iter(stream)
+        for number in count(1):
+            with decoding(path.name, f"frame {number}", problem="is not msgpack"):
+                frame = next(frames, stream)
                 decoded = _decoded(path, frame)
-                if not isinstance(decoded, dict):
-                    raise RecordingError(f"{path.name}: a frame is not a mapping")
-                yield decoded
-        except (ValueError, TypeError, msgpack.exceptions.UnpackException) as error:
-            raise RecordingError(
-                f"{path.name}: is not msgpack: {str(error) or type(error).__name__}"
-            ) from error
+            if frame is stream:  # the end
+                return
+            if not isinstance(decoded, dict):
+                raise RecordingError(f"{path.name}: frame {number} is not a mapping")
+            yield decoded
 
 
 def _decoded(path: Path, value: Any) -> Any:

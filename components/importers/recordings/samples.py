@@ -10,6 +10,7 @@ from mjrig.arrays import FloatArray
 from mjrig.components.policies.policy_file import PolicyFile
 from mjrig.errors import RecordingError
 from mjrig.names import listed
+from mjrig.recording.checks import MOST_STEPS
 from mjrig.recording.recording import (
     ActorRecording,
     JointColumns,
@@ -82,6 +83,10 @@ def quaternion_hint(path: Path, hints: Hints, default: str) -> str:
     return order
 
 
+#: Larger values are damaged bytes: their squares are not finite.
+MAX_VALUE = 1e100
+
+
 def wxyz(path: Path, quaternions: FloatArray, order: str) -> FloatArray:
     """Quaternions (…, 4) as MuJoCo has them, of length one.
 
@@ -89,7 +94,10 @@ def wxyz(path: Path, quaternions: FloatArray, order: str) -> FloatArray:
         RecordingError: one has no length, and so no direction.
     """
     turned = np.roll(quaternions, 1, axis=-1) if order == "xyzw" else quaternions
-    lengths = np.linalg.norm(turned, axis=-1, keepdims=True)
+    with np.errstate(over="ignore"):  # such a length is not finite
+        lengths = np.linalg.norm(turned, axis=-1, keepdims=True)
+    if not np.isfinite(lengths).all():
+        raise RecordingError(f"{path.name}: a quaternion is not finite")
     none = np.flatnonzero(lengths < 1e-6)
     if len(none):
         raise RecordingError(f"{path.name}: the quaternion in row {none[0]} is 0")
@@ -122,8 +130,12 @@ def finite(
         RecordingError: it is something else.
     """
     try:
-        array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+        stored = np.asarray(values)
+        if stored.dtype.kind in "cVMm":  # a cast would drop a part of the value
+            raise ValueError(stored.dtype)
+        with np.errstate(invalid="ignore"):  # damaged bytes are NaN of any kind; see below
+            array = stored.astype(np.float64, copy=False)
+    except (TypeError, ValueError, OverflowError) as error:
         raise RecordingError(f"{path.name}: {what} is not an array of numbers") from error
     fits = array.ndim == len(shape) and all(
         w is None or s == w for s, w in zip(array.shape, shape, strict=True)
@@ -135,6 +147,9 @@ def finite(
     if not np.isfinite(array).all():
         row = int(np.argwhere(~np.isfinite(array))[0][0])
         raise RecordingError(f"{path.name}: {what} has a value that is not finite in row {row}")
+    if (huge := np.argwhere(np.abs(array) > MAX_VALUE)).size:
+        value = array[tuple(huge[0])]
+        raise RecordingError(f"{path.name}: {what} has the value {value:g} in row {huge[0][0]}")
     return array
 
 
@@ -149,7 +164,10 @@ def steps_of(path: Path, time: FloatArray, timestep: float) -> npt.NDArray[np.in
     if np.any(np.diff(time) <= 0.0):
         row = int(np.argwhere(np.diff(time) <= 0.0)[0][0]) + 1
         raise RecordingError(f"{path.name}: the time does not increase in row {row}")
-    steps = np.asarray(np.round((time - time[0]) / timestep), dtype=np.int64)
+    counts = np.round((time - time[0]) / timestep)
+    if counts[-1] > MOST_STEPS:
+        raise RecordingError(f"{path.name}: its times span {time[-1] - time[0]:g} s")
+    steps = counts.astype(np.int64)
     same = np.flatnonzero(np.diff(steps) <= 0)
     if len(same):
         raise RecordingError(

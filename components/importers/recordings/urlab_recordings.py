@@ -158,6 +158,8 @@ def _frames(path: Path, hints: Hints, frames: list[Any]) -> Recording:
         if now != last:  # rows repeat while it is paused
             kept.append(frame)
         last = now
+    if not kept:
+        raise RecordingError(f"{path.name}: has no frames")
     names = list(_get(kept[0], "jointStates"))
     rows, speeds, times = [], [], []
     for i, frame in enumerate(kept):

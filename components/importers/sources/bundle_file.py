@@ -12,6 +12,7 @@ from mjrig.components.importers.sources.source import NetworkFile
 from mjrig.components.laws.onnx_file import OnnxFile
 from mjrig.components.policies.leapp_bundle import BundleTensor, LeappBundle
 from mjrig.errors import SceneError
+from mjrig.files.decoding import reason
 
 #: Largest relative difference of gains that are constant.
 SAME = 1e-5
@@ -80,6 +81,5 @@ class BundleFile(NetworkFile):
         try:
             (value,) = self._sessions[node.name].session.run([tensor.name], feeds)
         except Exception as error:  # onnxruntime has no common base class
-            text = " ".join(str(error).split())
-            raise SceneError(f"{node.path.name}: cannot be run: {text}") from error
+            raise SceneError(f"{node.path.name}: cannot be run: {reason(error)}") from error
         return np.asarray(value, np.float64).reshape(-1)

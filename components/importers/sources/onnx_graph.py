@@ -133,7 +133,8 @@ def _read_tensor(content: memoryview, found: OnnxGraph, name: str = "") -> None:
                 found.beside.append(entry.get(2, ""))
     if kind not in _DTYPES:
         return
-    if raw is not None and len(raw) % np.dtype(_DTYPES[kind]).itemsize == 0:
-        found.constants[name] = np.frombuffer(raw, _DTYPES[kind]).astype(np.float64)
-    elif floats:
-        found.constants[name] = np.frombuffer(b"".join(floats), "<f4").astype(np.float64)
+    with np.errstate(invalid="ignore"):  # a signalling NaN of a damaged file
+        if raw is not None and len(raw) % np.dtype(_DTYPES[kind]).itemsize == 0:
+            found.constants[name] = np.frombuffer(raw, _DTYPES[kind]).astype(np.float64)
+        elif floats:
+            found.constants[name] = np.frombuffer(b"".join(floats), "<f4").astype(np.float64)

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from mjrig.errors import RecordingError
+from mjrig.names import how_many
 from mjrig.robot_logs.containers.bag1_records import Bag1Records, DamagedBagError
 from mjrig.robot_logs.containers.container import LogFile, LogSamples, Wanted
 from mjrig.robot_logs.containers.decoding import Channel, Raw, decoded
@@ -37,10 +38,21 @@ class Bag1(LogFile):
     def read(self, topics: Collection[str], wanted: Wanted) -> Iterator[LogSamples]:
         """The numbers that are wanted of some topics."""
         channels = {name: self._channels[name] for name in topics}
-        return decoded(self._raw(topics), channels, wanted)
+        return decoded(self, self._raw(topics), channels, wanted)
 
     def _raw(self, topics: Collection[str]) -> Iterator[Raw]:
         with self._opened() as bag:
             names = {n: c.topic for n, c in bag.connections.items() if c.topic in topics}
+            count = 0
             for number, time, data in bag.messages(names):
+                count += 1
                 yield names[number], time, time, data
+            if not bag.skipped:
+                return
+            place, (_, why) = next(iter(bag.skipped.items()))
+            first = f"the first begins at byte {place}: {why}"
+            chunks = how_many(len(bag.skipped), "damaged chunk")
+            if not count:
+                raise RecordingError(f"{self.path}: no message can be read: {chunks}; {first}")
+            lost = how_many(sum(messages for messages, _ in bag.skipped.values()), "message")
+            self.note(f"{chunks} skipped, with {lost}; {first}")

@@ -3,16 +3,16 @@
 What is kept of a message is its place, 20 bytes; its content is read when it is its turn.
 """
 
-import bz2
 import struct
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from os import SEEK_END
 from typing import Any, BinaryIO
 
 import numpy as np
 
-from mjrig.errors import MissingExtraError
+from mjrig.recording.integrity.limits import most_bytes
+from mjrig.robot_logs.containers.unpacking import UnpackingError, unpacked
 
 MAGIC = b"#ROSBAG V2.0\n"
 #: Kinds of records.
@@ -47,7 +47,7 @@ class _Chunk:
 
     place: int
     packed: int
-    compression: bytes
+    compression: str
     size: int
     #: Where its indices begin, and how many there are.
     indices: int
@@ -56,6 +56,9 @@ class _Chunk:
 
 class Bag1Records:
     """The records of an open bag.
+
+    Attributes:
+        skipped: begin of a chunk → its messages that cannot be read, and why.
 
     Raises:
         DamagedBagError: it is cut off, damaged, encrypted, or was never finished.
@@ -75,7 +78,8 @@ class Bag1Records:
         )
         if not begin:
             raise DamagedBagError("it is not indexed")
-        self._unpacked: dict[int, bytes] = {}
+        self._unpacked: dict[int, bytes | DamagedBagError] = {}
+        self.skipped: dict[int, list[Any]] = {}
         self._chunks: list[_Chunk] = []
         self.connections: dict[int, Connection] = {}
         self._go(begin)
@@ -84,16 +88,28 @@ class Bag1Records:
         for number, known in found:
             count = sum(counts.get(number, 0) for _, counts in infos)
             self.connections[number] = Connection(*known, count)
-        self._chunks = [self._chunk(place, len(counts)) for place, counts in infos]
+        for place, counts in infos:
+            try:
+                self._chunks.append(self._chunk(place, len(counts)))
+            except DamagedBagError as error:
+                self._skip(place, sum(counts.values()), error)
 
     def messages(self, wanted: Collection[int]) -> Iterator[tuple[int, int, bytes]]:
-        """Connection, time [ns] and content of the messages of some connections, by time."""
+        """Connection, time [ns] and content of the messages of some connections, by time.
+
+        Messages of damaged chunks are skipped and counted.
+        """
         places = self._places(wanted)
         order = np.lexsort((places["offset"], places["chunk"], places["time"]))
         marks = {number: b"conn=" + _LENGTH.pack(number) for number in wanted}
         for k in order:
             time, chunk, offset, number = places[k].item()
-            yield number, time, _content(self._content_of(chunk), offset, marks[number])
+            try:
+                content = _content(self._content_of(chunk), offset, marks[number])
+            except DamagedBagError as error:
+                self._skip(self._chunks[chunk].place, 1, error)
+                continue
+            yield number, time, content
 
     # Records ------------------------------------------------------------------------------------
 
@@ -120,9 +136,8 @@ class Bag1Records:
         header = self._header(CHUNK)
         packed = self._length()
         begin = self._stream.tell()
-        kind, size = header.get(b"compression", b""), _number(header, b"size")
-        if kind not in _UNPACKED:
-            raise DamagedBagError(f"it is compressed by {kind.decode(errors='replace')!r}")
+        kind = header.get(b"compression", b"").decode(errors="replace")
+        size = _number(header, b"size")
         return _Chunk(begin, packed, kind, size, begin + packed, count)
 
     def _places(self, wanted: Collection[int]) -> Any:
@@ -130,37 +145,53 @@ class Bag1Records:
         room = min(sum(self.connections[n].count for n in wanted), self._size // ENTRY.itemsize)
         places, end = np.empty(room, PLACE), 0
         for k, chunk in enumerate(self._chunks):
-            self._go(chunk.indices)
-            for _ in range(chunk.count):
-                header, data = self._record(INDEX)
-                number, entries = _number(header, b"conn"), _table(data, ENTRY)
-                if number not in wanted:
-                    continue
-                own = places[end : end + len(entries)]
-                if len(own) < len(entries):
-                    raise DamagedBagError("it has more messages than its index says")
-                own["time"] = entries["sec"].astype(np.int64) * 10**9 + entries["nsec"]
-                own["chunk"], own["offset"], own["connection"] = k, entries["offset"], number
-                end += len(entries)
+            try:
+                for number, entries in self._index(chunk):
+                    if number not in wanted:
+                        continue
+                    rows = places[end : end + len(entries)]
+                    if len(rows) < len(entries):
+                        raise DamagedBagError("it has more messages than its index says")
+                    rows["time"] = entries["sec"].astype(np.int64) * 10**9 + entries["nsec"]
+                    rows["chunk"], rows["offset"], rows["connection"] = k, entries["offset"], number
+                    end += len(entries)
+            except DamagedBagError as error:
+                self._skip(chunk.place, 0, error)
         return places[:end]
+
+    def _index(self, chunk: _Chunk) -> Iterator[tuple[int, Any]]:
+        """Connection and places of the messages of a chunk."""
+        self._go(chunk.indices)
+        for _ in range(chunk.count):
+            header, data = self._record(INDEX)
+            yield _number(header, b"conn"), _table(data, ENTRY)
+
+    def _skip(self, place: int, messages: int, error: DamagedBagError) -> None:
+        self.skipped.setdefault(place, [0, str(error)])[0] += messages
 
     def _content_of(self, k: int) -> bytes:
         known = self._unpacked.get(k)
+        if isinstance(known, DamagedBagError):
+            raise known
         if known is not None:
             return known
         chunk = self._chunks[k]
         self._go(chunk.place)
-        data = self._read(chunk.packed)
+        packed = self._read(chunk.packed)
+        limit = min(chunk.size, most_bytes(self._size))
         try:
-            data = _UNPACKED[chunk.compression](data, chunk.size)
-        except MissingExtraError:
-            raise
-        except Exception as error:
-            raise DamagedBagError(f"a chunk cannot be unpacked: {error}") from error
+            data = unpacked(chunk.compression, packed, limit)
+        except UnpackingError as error:
+            failure = DamagedBagError(f"it cannot be unpacked: {error}")
+            self._keep(k, failure)
+            raise failure from error
+        self._keep(k, data)
+        return data
+
+    def _keep(self, k: int, data: bytes | DamagedBagError) -> None:
         while len(self._unpacked) >= KEPT:
             del self._unpacked[next(iter(self._unpacked))]
         self._unpacked[k] = data
-        return data
 
     def _go(self, place: int) -> None:
         if place > self._size:
@@ -180,10 +211,9 @@ class Bag1Records:
         return int(_LENGTH.unpack(self._read(_LENGTH.size))[0])
 
     def _read(self, count: int) -> bytes:
-        data = self._stream.read(count)
-        if len(data) != count:
+        if count > self._size - self._stream.tell():  # before room is made for it
             raise DamagedBagError("it ends in the middle of a record")
-        return data
+        return self._stream.read(count)
 
 
 def _fields(data: bytes) -> dict[bytes, bytes]:
@@ -225,27 +255,3 @@ def _content(chunk: bytes, at: int, mark: bytes) -> bytes:
             at = end
     except struct.error as error:
         raise DamagedBagError("a chunk ends in the middle of a message") from error
-
-
-def _by_lz4(data: bytes, size: int) -> bytes:
-    try:
-        from lz4.frame import LZ4FrameDecompressor
-    except ImportError as error:
-        raise MissingExtraError("a compressed bag", "logs", error) from error
-    return bytes(LZ4FrameDecompressor().decompress(data, max_length=size))
-
-
-def _by_bz2(data: bytes, size: int) -> bytes:
-    return bz2.BZ2Decompressor().decompress(data, max_length=size)
-
-
-def _as_it_is(data: bytes, size: int) -> bytes:
-    return data
-
-
-#: Compression → what unpacks a chunk of a size.
-_UNPACKED: dict[bytes, Callable[[bytes, int], bytes]] = {
-    b"none": _as_it_is,
-    b"bz2": _by_bz2,
-    b"lz4": _by_lz4,
-}

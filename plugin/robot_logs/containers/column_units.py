@@ -66,6 +66,10 @@ class NamedUnit:
     length: int
 
 
+#: Letters at the end of a name among which a unit is: the time of a search grows as their square.
+MAX_UNIT = 200
+
+
 def _compiled(text: str) -> re.Pattern[str]:
     """A unit in brackets, after a separator, or with a capital after a small letter."""
     bare = rf"(?:[\s_\-./:,]+)(?:{text})$"
@@ -85,11 +89,13 @@ _WHOLE = [
 
 def unit_of(name: str) -> NamedUnit | None:
     """The unit at the end of a name, the longest that fits; None: it has none."""
-    hits = [(hit, u, k) for u, k, pattern in _KNOWN if (hit := pattern.search(name)) is not None]
+    skipped = max(0, len(name) - MAX_UNIT)
+    end = name[skipped:]
+    hits = [(hit, u, k) for u, k, pattern in _KNOWN if (hit := pattern.search(end)) is not None]
     if not hits:
         return None
     hit, unit, kind = min(hits, key=lambda found: found[0].start())
-    return NamedUnit(unit, kind, hit.start(), len(hit.group()))
+    return NamedUnit(unit, kind, skipped + hit.start(), len(hit.group()))
 
 
 def unit_text(text: str) -> str:

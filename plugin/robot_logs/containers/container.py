@@ -76,6 +76,10 @@ class LogFile(ABC):
         self.constants: Mapping[str, Any] = {}
         self.notes: list[str] = []
 
+    def note(self, *texts: str) -> None:
+        """Add notes; a log is read several times, and each note counts once."""
+        self.notes += [text for text in texts if text not in self.notes]
+
     @abstractmethod
     def read(self, topics: Collection[str], wanted: Wanted) -> Iterator[LogSamples]:
         """The numbers that are wanted of some topics, in batches.

@@ -12,9 +12,13 @@ from typing import Any
 import numpy as np
 
 from mjrig.errors import RecordingError
+from mjrig.files.decoding import decoding
+from mjrig.names import how_many
 from mjrig.robot_logs.containers.container import BATCH, LogFile, LogSamples, Topic, Wanted
 from mjrig.robot_logs.containers.csv_layout import is_comment, layout_of, number_of, opened
 
+#: Fraction of rows that may be damaged and are skipped; a table with more has another header.
+MAX_BAD_ROWS = 0.1
 SUFFIXES = (".csv", ".tsv", ".txt")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -26,7 +30,7 @@ class CsvTable(LogFile):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, "CSV table")
-        with opened(path) as stream:
+        with decoding(path), opened(path) as stream:
             layout = layout_of(stream)
         if layout is None:
             raise RecordingError(f"{path}: has no header that names its columns")
@@ -34,13 +38,26 @@ class CsvTable(LogFile):
         twice = [name for name in self.header if name and self.header.count(name) > 1]
         if twice:
             raise RecordingError(f"{path}: the column {twice[0]!r} is there twice")
-        with opened(path) as stream:
-            widths = array("q", (len(row) for row in self._rows(stream)))
-        is_cut = len(widths) > 1 and widths[-1] < len(self.header)
+        with decoding(path), opened(path) as stream:
+            widths = array("q", map(self._width, self._rows(stream)))
+        width = len(self.header)
+        is_cut = len(widths) > 1 and widths[-1] < width
         if is_cut:
-            self.notes.append("the last row is cut off and left out")
-        self._count = len(widths) - is_cut
-        self.topics = (Topic(path.stem, "table", "table", self._count),)
+            self.note("the last row is cut off and left out")
+            widths.pop()
+        bad = [row for row, cells in enumerate(widths, 1) if cells != width]
+        if bad:
+            first = f"row {bad[0]} has {widths[bad[0] - 1]} columns, the header {width}"
+            if len(bad) > MAX_BAD_ROWS * len(widths):
+                raise RecordingError(f"{path}: {first}")
+            self.note(f"{len(bad)} of {how_many(len(widths), 'row')} skipped: {first}")
+        self._end = len(widths)
+        self.topics = (Topic(path.stem, "table", "table", len(widths) - len(bad)),)
+
+    def _width(self, row: Sequence[str]) -> int:
+        """Cells of a row; empty ones behind the last column do not count."""
+        width = len(self.header)
+        return len(row) if len(row) <= width or any(c.strip() for c in row[width:]) else width
 
     def _rows(self, stream: Any) -> Iterator[list[str]]:
         """The rows, without comments and empty lines."""
@@ -55,24 +72,21 @@ class CsvTable(LogFile):
         """The columns that are wanted, some thousand rows at a time."""
         del topics  # there is one
         topic = self.topics[0].name
-        with opened(self.path) as stream:
-            rows = enumerate(islice(self._rows(stream), self._count), 1)
+        with decoding(self.path), opened(self.path) as stream:
+            width = len(self.header)
+            every = islice(self._rows(stream), self._end)
+            rows = (row for row in every if self._width(row) == width)
             while batch := list(islice(rows, BATCH)):
                 chosen = [k for k, n in enumerate(self.header) if n and wanted(topic, n)]
                 if not chosen:
                     return
                 yield self._samples(batch, chosen)
 
-    def _samples(self, batch: list[tuple[int, list[str]]], chosen: Sequence[int]) -> LogSamples:
+    def _samples(self, batch: list[list[str]], chosen: Sequence[int]) -> LogSamples:
         columns: dict[str, Any] = {}
-        width = len(self.header)
-        for number, row in batch:
-            if len(row) != width and (len(row) < width or any(c.strip() for c in row[width:])):
-                what = f"row {number} has {len(row)} columns, the header {width}"
-                raise RecordingError(f"{self.path}: {what}")
         for k in chosen:
             name = self.header[k]
-            cells = [row[k] for _, row in batch]
+            cells = [row[k] for row in batch]
             columns[name] = _exact(cells)
             if columns[name] is None:
                 columns[name] = np.frombuffer(array("d", map(_number, cells)), dtype=np.float64)
@@ -99,7 +113,10 @@ def _dates(cells: Sequence[str]) -> Any:
         found = [datetime.fromisoformat(cell.strip()) for cell in cells]
     except ValueError:
         return None
-    passed = [(d if d.tzinfo else d.replace(tzinfo=UTC)) - _EPOCH for d in found]
+    try:
+        passed = [(d if d.tzinfo else d.replace(tzinfo=UTC)) - _EPOCH for d in found]
+    except OverflowError:  # a year and a zone that no date has
+        return None
     return np.array([d // timedelta(microseconds=1) * 1000 for d in passed], dtype=np.int64)
 
 

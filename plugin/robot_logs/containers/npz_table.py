@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mjrig.errors import RecordingError
+from mjrig.files.decoding import decoding
 from mjrig.names import listed
 from mjrig.recording.integrity.npz_members import NextRows, NpzMember, npz_members
 from mjrig.robot_logs.containers.container import BATCH, LogFile, LogSamples, Topic, Wanted
@@ -27,14 +28,16 @@ class NpzTable(LogFile):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, "npz table")
-        members = npz_members(path)
-        if members is None:
+        read = npz_members(path)
+        if read is None:
             raise RecordingError(f"{path}: is no npz file")
+        members, notes = read
+        self.note(*notes)
         numbers = [m for m in members if m.dtype.kind in "fiub"]
         texts = [
             m for m in members if m.dtype.kind in "US" and m.size * m.dtype.itemsize < _MOST_TEXT
         ]
-        with zipfile.ZipFile(path) as archive:
+        with decoding(path), zipfile.ZipFile(path) as archive:
             labels = {m.name: m.whole(archive) for m in texts}
             single = {m.name: m.whole(archive) for m in numbers if m.size == 1}
         self.constants = {k: a.reshape(-1)[0].item() for k, a in single.items()}
@@ -62,7 +65,8 @@ class NpzTable(LogFile):
         del topics  # there is one
         topic = self.topics[0].name
         with ExitStack() as stack:
-            archive = stack.enter_context(zipfile.ZipFile(self.path))
+            with decoding(self.path):
+                archive = stack.enter_context(zipfile.ZipFile(self.path))
             readers: dict[str, NextRows] = {}
             left = self._tables
             for start in range(0, self._rows, BATCH):
@@ -110,7 +114,7 @@ def _labels(name: str, width: int, texts: Mapping[str, Any]) -> Sequence[object]
     if not fitting:
         return range(width)
     best = max(fitting, key=lambda k: (len(_common(k, name)), k))
-    return [v.decode() if isinstance(v, bytes) else str(v) for v in fitting[best]]
+    return [v.decode("utf-8", "replace") if isinstance(v, bytes) else str(v) for v in fitting[best]]
 
 
 def _common(one: str, two: str) -> str:

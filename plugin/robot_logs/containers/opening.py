@@ -4,7 +4,8 @@ from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
 from mjrig.errors import RecordingError
-from mjrig.robot_logs.containers import bag1, bag1_records, mcap_cut, mcap_file, rosbag2
+from mjrig.files.decoding import decoding
+from mjrig.robot_logs.containers import bag1, bag1_records, mcap_file, mcap_records, rosbag2
 from mjrig.robot_logs.containers.container import LogFile, LogSamples, Topic, Wanted
 from mjrig.robot_logs.containers.csv_layout import encoding_of, layout_of, opened
 from mjrig.robot_logs.containers.csv_table import SUFFIXES, CsvTable
@@ -13,7 +14,7 @@ from mjrig.robot_logs.containers.parquet_table import PARQUET, ParquetTable
 
 _ZIP = b"PK\x03\x04"
 BINARY: dict[bytes, Callable[[Path], LogFile]] = {
-    mcap_cut.MAGIC: mcap_file.McapFile,
+    mcap_records.MAGIC: mcap_file.McapFile,
     rosbag2.SQLITE: rosbag2.SqliteBag,
     bag1_records.MAGIC: bag1.Bag1,
 }
@@ -43,7 +44,7 @@ def open_log(path: Path, episode: object = None) -> LogFile | None:
 
 def _has_header(path: Path) -> bool:
     """Whether a text begins with names of columns, comments aside."""
-    with opened(path) as stream:
+    with decoding(path), opened(path) as stream:
         return layout_of(stream) is not None
 
 
@@ -75,3 +76,4 @@ class CsvFolder(LogFile):
         """The numbers that are wanted of some tables."""
         for name in topics:
             yield from self._tables[name].read([name], wanted)
+            self.note(*self._tables[name].notes)

@@ -1,15 +1,20 @@
 """Parquet files, and folders of them."""
 
 import json
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from mjrig.errors import RecordingError
+from mjrig.files.decoding import decoding, reason
+from mjrig.files.paths import read_limited
+from mjrig.names import how_many
+from mjrig.recording.integrity.limits import NUMBER, check_size
 from mjrig.robot_logs.containers.container import BATCH, LogFile, LogSamples, Topic, Wanted
-from mjrig.robot_logs.containers.mcap_file import package
+from mjrig.robot_logs.containers.parquet_footer import most_values
+from mjrig.robot_logs.containers.unpacking import package
 
 _NO_STAMPS = np.zeros(0, dtype=np.int64)
 PARQUET = b"PAR1"
@@ -18,6 +23,9 @@ _EPISODE = "episode_index"
 #: Bytes of a column that are read at once.
 _BUFFER = 1 << 16
 _INFO = Path("meta", "info.json")
+#: Bytes of that file; it describes columns, and has some thousand.
+_MAX_INFO = 16_000_000
+CUT = "is cut off or damaged"
 
 
 class ParquetTable(LogFile):
@@ -29,28 +37,61 @@ class ParquetTable(LogFile):
         self._files = [path] if path.is_file() else sorted((path / "data").rglob("*.parquet"))
         if not self._files:
             raise RecordingError(f"{path}: has no Parquet files in data/")
-        info = _info(path)
+        info = self._info(path)
         self._names = {
             str(name): about["names"]
-            for name, about in dict(info.get("features", {})).items()
+            for name, about in _mapping(info.get("features")).items()
             if isinstance(about, dict) and isinstance(about.get("names"), list)
         }
         self.constants = {"fps": info["fps"]} if isinstance(info.get("fps"), int | float) else {}
-        try:
-            counts = [self._parquet.read_metadata(f).num_rows for f in self._files]
-        except Exception as error:
-            raise RecordingError(f"{path}: is cut off or damaged: {error}") from error
+        self._files = [file for file in self._files if self._is_readable(file)]
+        if not self._files:
+            raise RecordingError(f"{path}: no file can be read: {self.notes[-1]}")
         self._episode = self._chosen(episode)
-        self.topics = (Topic(path.stem, "table", "table", sum(counts)),)
+        self.topics = (Topic(path.stem, "table", "table", sum(map(self._rows, self._files))),)
+
+    def _info(self, path: Path) -> Mapping[str, Any]:
+        """`meta/info.json` of the data set that a file is in; empty: none."""
+        for folder in (path, *path.parents)[:4]:
+            if (folder / _INFO).is_file():
+                try:
+                    with decoding(folder / _INFO):
+                        return _mapping(json.loads(read_limited(folder / _INFO, _MAX_INFO)))
+                except RecordingError as error:
+                    self.note(f"{error}; names and rate are not known")
+                    return {}
+        return {}
+
+    def _is_readable(self, file: Path) -> bool:
+        """Whether a file has a description; one of several that has none is skipped."""
+        try:
+            self._rows(file)
+        except RecordingError as error:
+            if len(self._files) == 1:
+                raise
+            self.note(f"skipped: {error}")
+            return False
+        return True
+
+    def _rows(self, file: Path) -> int:
+        with decoding(file, problem=CUT):
+            about = self._parquet.read_metadata(file)
+            rows = int(about.num_rows)
+            # A list has many values in one row, and a run of equal ones takes a few bytes.
+            check_size(file, max(rows, most_values(file)) * NUMBER)
+            return rows
 
     def _chosen(self, episode: object) -> int | None:
-        schema = self._parquet.read_schema(self._files[0])
-        if _EPISODE not in schema.names:
-            return None
         known: set[int] = set()
         for file in self._files:
-            column = self._parquet.read_table(file, columns=[_EPISODE])[0]
-            known |= {int(v) for v in column.unique().to_pylist()}
+            with decoding(file, problem=CUT):
+                if _EPISODE not in self._parquet.read_schema(file).names:
+                    continue
+            for batch in self._batches(file, [_EPISODE]):
+                with decoding(file, f"the column {_EPISODE!r}"):
+                    known |= {int(v) for v in batch.column(0).unique().to_pylist() if v is not None}
+        if not known:
+            return None
         if episode is None and len(known) > 1:
             raise RecordingError(
                 f"{self.path}: has {len(known)} episodes ({min(known)} to {max(known)}); choose "
@@ -66,18 +107,45 @@ class ParquetTable(LogFile):
     def read(self, topics: Collection[str], wanted: Wanted) -> Iterator[LogSamples]:
         """The columns that are wanted, some thousand rows at a time."""
         del topics  # there is one
-        names: list[str] | None = None  # those that are read; None: all, as none was looked at
+        names: list[str] = []
         for file in self._files:
-            # Without a buffer a column's part of a group of rows, which may be the whole file, is
-            # in memory as one.
-            with self._parquet.ParquetFile(file, buffer_size=_BUFFER) as opened:
-                for group in range(opened.num_row_groups):
-                    batches = opened.iter_batches(BATCH, row_groups=[group], columns=names)
-                    for batch in batches:
-                        samples, names = self._samples(batch, wanted)
-                        if not names:
-                            return
-                        yield samples
+            for batch in self._batches(file, names):
+                samples, names[:] = self._samples(batch, wanted)
+                if not names:
+                    return
+                yield samples
+
+    def _batches(self, file: Path, names: Sequence[str]) -> Iterator[Any]:
+        """Some thousand rows at a time; groups of rows that are damaged are skipped.
+
+        `names` are the columns to read, which may change in between; empty: all.
+        """
+        bad: dict[int, str] = {}
+        count = 0
+        # Without a buffer a column's part of a group of rows, which may be the whole file, is in
+        # memory as one.
+        with decoding(file), self._parquet.ParquetFile(file, buffer_size=_BUFFER) as opened:
+            groups = int(opened.num_row_groups)
+            for group in range(groups):
+                batches = opened.iter_batches(BATCH, row_groups=[group], columns=[*names] or None)
+                while True:
+                    try:
+                        batch = next(batches, None)
+                    except Exception as error:  # pyarrow has no common base class
+                        bad[group] = reason(error)
+                        break
+                    if batch is None:
+                        break
+                    count += 1
+                    yield batch
+        if not bad:
+            return
+        group, why = next(iter(bad.items()))
+        first = f"the first is group {group}: {why}"
+        lost = f"{len(bad)} of {how_many(groups, 'group')} of rows damaged"
+        if not count:
+            raise RecordingError(f"{file}: no row can be read: {lost}; {first}")
+        self.note(f"{file.name}: {lost} and skipped from the damage on; {first}")
 
     def _samples(self, batch: Any, wanted: Wanted) -> tuple[LogSamples, list[str]]:
         """Numbers of some rows, and the columns of the file that they are from."""
@@ -87,7 +155,7 @@ class ParquetTable(LogFile):
         for name, column in zip(batch.schema.names, batch.columns, strict=True):
             found = {p: v for p, v in self._numbers(name, column) if wanted(topic, p)}
             if name == _EPISODE and self._episode is not None:
-                episode = np.asarray(column) == self._episode
+                episode = np.asarray(column.to_numpy(zero_copy_only=False)) == self._episode
             elif not found:
                 continue
             used.append(name)
@@ -100,10 +168,9 @@ class ParquetTable(LogFile):
     def _numbers(self, name: str, column: Any) -> Iterator[tuple[str, Any]]:
         kind = str(column.type)
         if "list" in kind:
-            rows = column.to_pylist()
             try:
-                table = np.array(rows, dtype=np.float64)
-            except (TypeError, ValueError):
+                table = np.array(column.to_pylist(), dtype=np.float64)
+            except (TypeError, ValueError, OverflowError):
                 return  # texts, or lists of different lengths
             if table.ndim == 2:
                 names = self._names.get(name, ())
@@ -111,20 +178,13 @@ class ParquetTable(LogFile):
                 for k, label in enumerate(labels):
                     yield f"{name}[{label}]", table[:, k]
             return
-        values = column.to_numpy(zero_copy_only=False)
+        with decoding(self.path, f"the column {name!r}"):
+            values = column.to_numpy(zero_copy_only=False)
         if values.dtype.kind == "M":
             values = values.astype("datetime64[ns]").astype(np.int64)
         if values.dtype.kind in "fiub":
             yield name, values
 
 
-def _info(path: Path) -> dict[str, Any]:
-    """`meta/info.json` of the data set that a file is in; empty: none."""
-    for folder in (path, *path.parents)[:4]:
-        if (folder / _INFO).is_file():
-            try:
-                found = json.loads((folder / _INFO).read_text(encoding="utf-8"))
-            except (OSError, ValueError, RecursionError):
-                return {}
-            return found if isinstance(found, dict) else {}
-    return {}
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}

@@ -2,7 +2,7 @@
 
 import sqlite3
 import tempfile
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
@@ -10,32 +10,50 @@ from typing import Any
 import yaml
 
 from mjrig.errors import RecordingError
-from mjrig.names import listed
+from mjrig.files.decoding import decoding
+from mjrig.files.paths import read_limited
+from mjrig.names import how_many, listed
+from mjrig.recording.integrity.limits import most_bytes
 from mjrig.robot_logs.containers.container import LogFile, LogSamples, Topic, Wanted
 from mjrig.robot_logs.containers.decoding import Channel, Raw, decoded
-from mjrig.robot_logs.containers.mcap_file import McapFile, package
+from mjrig.robot_logs.containers.mcap_file import McapFile
+from mjrig.robot_logs.containers.unpacking import UnpackingError, unpack_file, unpacked
 
 SQLITE = b"SQLite format 3\0"
 METADATA = "metadata.yaml"
+CUT = "is cut off or damaged"
+#: Instructions of SQLite between two looks at their number, at least so many looks, and
+#: instructions that a byte of a file is worth: reading a message takes about one.
+_TURN, _MIN_TURNS, _TURNS_PER_BYTE = 100_000, 200, 20
+#: Bytes of the metadata; a bag of a day of files has less.
+_MAX_METADATA = 16_000_000
 
 
 class SqliteBag(LogFile):
-    """One `.db3` file; `unpacked`: turns the content of a compressed message into the message."""
+    """One `.db3` file; `is_packed`: each message is compressed."""
 
-    def __init__(self, path: Path, unpacked: Callable[[bytes], bytes] | None = None) -> None:
+    def __init__(self, path: Path, *, is_packed: bool = False) -> None:
         super().__init__(path, "rosbag2 (SQLite)")
-        self._unpacked = unpacked
+        self._is_packed = is_packed
         self._channels: dict[int, Channel] = {}
-        with self._opened() as database:
+        with decoding(path, problem=CUT), self._opened() as database:
             self._channels = self._known(database)
         self.topics = tuple(channel.topic() for channel in self._channels.values())
 
     def _opened(self) -> "closing[sqlite3.Connection]":
-        return closing(sqlite3.connect(f"file:{_quoted(self.path)}?mode=ro&immutable=1", uri=True))
+        address = f"file:{_quoted(self.path)}?mode=ro&immutable=1"
+        database = sqlite3.connect(address, uri=True)
+        size = self.path.stat().st_size
+        database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, min(most_bytes(size), 2**31 - 1))
+        # A table may be computed by its file, without end.
+        turns = iter(range(_MIN_TURNS + size * _TURNS_PER_BYTE // _TURN))
+        database.set_progress_handler(lambda: next(turns, None) is None, _TURN)
+        return closing(database)
 
     def _known(self, database: sqlite3.Connection) -> dict[int, Channel]:
-        try:
-            tables = {row[0] for row in database.execute("SELECT name FROM sqlite_master")}
+        with decoding(self.path, problem=CUT):
+            names = database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+            tables = {row[0] for row in names}
             if not {"topics", "messages"} <= tables:
                 raise RecordingError(
                     f"{self.path}: is an SQLite file, and no bag: it has no tables topics, messages"
@@ -44,36 +62,64 @@ class SqliteBag(LogFile):
             if "message_definitions" in tables:
                 query = "SELECT topic_type, encoding, encoded_message_definition"
                 rows = database.execute(f"{query} FROM message_definitions")
-                texts = {row[0]: (row[1], row[2]) for row in rows}
+                texts = {str(row[0]): (str(row[1]), str(row[2])) for row in rows}
             counts = dict(
                 database.execute("SELECT topic_id, COUNT(*) FROM messages GROUP BY topic_id")
             )
             topics = database.execute("SELECT id, name, type, serialization_format FROM topics")
-            found = {}
+            channels = {}
             for number, name, kind, encoding in topics:
-                schema_encoding, schema = texts.get(kind, ("", ""))
+                schema_encoding, schema = texts.get(str(kind), ("", ""))
                 count = int(counts.get(number, 0))
-                found[number] = Channel(name, kind, encoding, schema, schema_encoding, count)
-        except sqlite3.Error as error:
-            raise RecordingError(f"{self.path}: is cut off or damaged: {error}") from error
-        return found
+                channels[number] = Channel(
+                    str(name), str(kind), str(encoding), schema, schema_encoding, count
+                )
+        return channels
 
     def read(self, topics: Collection[str], wanted: Wanted) -> Iterator[LogSamples]:
         """The numbers that are wanted of some topics."""
         channels = {c.name: c for c in self._channels.values() if c.name in topics}
-        return decoded(self._raw(topics), channels, wanted)
+        return decoded(self, self._raw(topics), channels, wanted)
 
     def _raw(self, topics: Collection[str]) -> Iterator[Raw]:
         names = {n: c.name for n, c in self._channels.items() if c.name in topics}
         marks = ",".join("?" * len(names))
-        query = f"SELECT topic_id, timestamp, data FROM messages WHERE topic_id IN ({marks})"
-        try:
-            with self._opened() as database:
-                for number, time, data in database.execute(f"{query} ORDER BY id", [*names]):
-                    content = data if self._unpacked is None else self._unpacked(data)
-                    yield names[number], time, time, content
-        except sqlite3.Error as error:
-            raise RecordingError(f"{self.path}: is cut off or damaged: {error}") from error
+        query = f"SELECT id, topic_id, timestamp, data FROM messages WHERE topic_id IN ({marks})"
+        bad: dict[str, str] = {}
+        count = 0
+        with decoding(self.path, problem=CUT), self._opened() as database:
+            rows = database.execute(f"{query} ORDER BY id", [*names])
+            while True:
+                try:
+                    row = next(rows, None)
+                except sqlite3.Error as error:  # rows before the damage are intact
+                    if not count:
+                        raise
+                    self.note(f"the file is damaged behind message {count}: {error}")
+                    break
+                if row is None:
+                    break
+                count += 1
+                number, topic, time, data = row
+                try:
+                    yield names[topic], *self._content(time, data)
+                except (UnpackingError, ValueError) as error:
+                    bad[f"{names[topic]}: message {number}"] = str(error)
+        if bad:
+            where, why = next(iter(bad.items()))
+            self.note(f"{how_many(len(bad), 'message')} skipped; {where} {why}")
+
+    def _content(self, time: object, data: object) -> tuple[int, int, bytes]:
+        """Stamp, twice, and content of a message.
+
+        Raises:
+            ValueError: a column holds something else.
+        """
+        if not isinstance(time, int) or not isinstance(data, bytes):
+            raise ValueError(f"has {type(time).__name__} as stamp, {type(data).__name__} as data")
+        limit = most_bytes(self.path.stat().st_size)
+        content = unpacked("zstd", data, limit) if self._is_packed else data
+        return time, time, content
 
 
 def _quoted(path: Path) -> str:
@@ -95,7 +141,8 @@ class BagFolder(LogFile):
         self.kind = f"rosbag2 ({self._files[0].kind.removeprefix('rosbag2 (').rstrip(')')})"
         self.topics = _joined(self._files)
         for file in self._files:
-            self.notes += file.notes
+            self.note(*file.notes)
+            file.notes = self.notes  # those of later reads are ours too
 
     def _opened(self, path: Path, about: dict[str, Any]) -> LogFile:
         if path.parent.resolve() != self.path.resolve():
@@ -107,22 +154,19 @@ class BagFolder(LogFile):
             path = self._whole(path)
         with path.open("rb") as stream:
             is_sqlite = stream.read(len(SQLITE)) == SQLITE
-        return (
-            SqliteBag(path, _message if mode == "message" else None)
-            if is_sqlite
-            else McapFile(path)
-        )
+        return SqliteBag(path, is_packed=mode == "message") if is_sqlite else McapFile(path)
 
     def _whole(self, path: Path) -> Path:
         """The unpacked file, in a temporary folder as long as this lives."""
         folder = self._held.enter_context(tempfile.TemporaryDirectory(prefix="mjrig-log-"))
         target = Path(folder, path.stem)
-        zstandard = package("zstandard", "a compressed bag")
-        try:
-            with path.open("rb") as source, target.open("wb") as sink:
-                zstandard.ZstdDecompressor().copy_stream(source, sink)
-        except zstandard.ZstdError as error:
-            raise RecordingError(f"{path}: is cut off or damaged: {error}") from error
+        limit = most_bytes(path.stat().st_size)
+        with (
+            decoding(path, problem=CUT),
+            path.open("rb") as source,
+            target.open("wb") as sink,
+        ):
+            unpack_file(source, sink, limit)
         return target
 
     def read(self, topics: Collection[str], wanted: Wanted) -> Iterator[LogSamples]:
@@ -133,16 +177,11 @@ class BagFolder(LogFile):
                 yield from file.read(here, wanted)
 
 
-def _message(data: bytes) -> bytes:
-    return bytes(package("zstandard", "a compressed bag").ZstdDecompressor().decompress(data))
-
-
 def _metadata(path: Path) -> dict[str, Any]:
-    try:
-        about = yaml.safe_load((path / METADATA).read_text(encoding="utf-8"))
+    with decoding(path / METADATA, problem="is not that of a bag"):
+        text = read_limited(path / METADATA, _MAX_METADATA).decode("utf-8")
+        about = yaml.safe_load(text)
         found = about["rosbag2_bagfile_information"]
-    except (OSError, yaml.YAMLError, KeyError, TypeError, UnicodeDecodeError) as error:
-        raise RecordingError(f"{path / METADATA}: is not that of a bag: {error}") from error
     if not isinstance(found, dict) or not isinstance(found.get("relative_file_paths", []), list):
         raise RecordingError(f"{path / METADATA}: is not that of a bag: it lists no files")
     return found

@@ -12,6 +12,7 @@ ARRAYS = {
     "f8": ("std_msgs/msg/Float64MultiArray", "float64"),
     "f4": ("std_msgs/msg/Float32MultiArray", "float32"),
     "i8": ("std_msgs/msg/Int64MultiArray", "int64"),
+    "u1": ("std_msgs/msg/UInt8MultiArray", "uint8"),
 }
 _LAYOUT = (
     "\n" + "=" * 80 + "\nMSG: std_msgs/MultiArrayLayout\nMultiArrayDimension[] dim\n"

@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from mjrig.errors import RecordingError
+from mjrig.files.decoding import decoding
 from mjrig.files.replacing import replacing_file
 from mjrig.large_arrays import blocks
-from mjrig.recording.integrity.h5_columns import h5py_package, reason
+from mjrig.recording.checks import required
+from mjrig.recording.integrity.h5_columns import H5Columns, h5py_package, open_h5
 from mjrig.recording.recording import Recording
 from mjrig.recording.tables import arrays_of, meta_of, recording_of
 
@@ -63,17 +65,17 @@ def read_h5(path: Path, hints: Mapping[str, object]) -> Recording | None:
     with path.open("rb") as stream:
         if stream.read(len(_SIGNATURE)) != _SIGNATURE:
             return None
-    h5py = h5py_package()
-    try:
-        with h5py.File(path, "r") as file:
-            said = file.attrs.get(META)
-            if not isinstance(said, str):
-                return None
-            meta = json.loads(said)
-            shapes = meta.pop("arrays")
-            arrays: dict[str, Any] = {name: file[_dataset(name)][()] for name in shapes}
-    except (OSError, KeyError, RuntimeError, ValueError) as error:
-        raise RecordingError(f"{path}: is damaged: {reason(error)}") from error
+    with decoding(path), open_h5(path) as file:
+        stored = file.attrs.get(META)
+        if not isinstance(stored, str):
+            return None
+        with decoding(path, META):
+            meta = json.loads(stored)
+            shapes = {str(name): list(shape) for name, shape in meta.pop("arrays").items()}
+        columns = H5Columns(path, file)
+        arrays: dict[str, Any] = {}
+        for name in shapes:
+            arrays[name] = required(path, columns, _dataset(name)).content()
     if {n: list(a.shape) for n, a in arrays.items()} != shapes:
         raise RecordingError(f"{path}: is damaged: it does not hold the arrays it was written with")
     return recording_of(path, "h5", meta, arrays)

@@ -18,7 +18,7 @@ from mjrig.arrays import FloatArray
 from mjrig.errors import RecordingError
 from mjrig.names import listed
 from mjrig.recording.recording import ActorRecording, Recording, Steps
-from mjrig.robot_logs.containers.mcap_file import package
+from mjrig.robot_logs.containers.unpacking import package
 
 DATA = "data/chunk-{chunk_index:03d}/file-{file_index:03d}.parquet"
 _EPISODES = Path("meta", "episodes", "chunk-000", "file-000.parquet")

@@ -1,11 +1,10 @@
 """Recordings as MCAP, for Foxglove and PlotJuggler, and back without loss.
 
 Every array of the recording is a topic `/mjrig/<robot>/<array>` with a row per message; joints and
-setpoints are there once more as sensor_msgs/JointState. What is no number is a metadata record.
+setpoints are also there as sensor_msgs/JointState. What is no number is a metadata record.
 """
 
 import json
-import struct
 from collections.abc import Iterator, Mapping
 from heapq import merge
 from pathlib import Path
@@ -14,12 +13,13 @@ from typing import Any
 import numpy as np
 
 from mjrig.errors import RecordingError
+from mjrig.files.decoding import decoding
 from mjrig.files.replacing import replacing
 from mjrig.large_arrays import let_go
 from mjrig.recording.recording import ActorRecording, Recording
 from mjrig.recording.tables import arrays_of, meta_of, recording_of
-from mjrig.robot_logs.containers.mcap_cut import MAGIC
-from mjrig.robot_logs.containers.mcap_file import package
+from mjrig.robot_logs.containers.mcap_records import MAGIC, McapRecords
+from mjrig.robot_logs.containers.unpacking import package
 from mjrig.robot_logs.exchange.cdr_writing import (
     ARRAYS,
     JointStateWriter,
@@ -62,6 +62,8 @@ def write_mcap(recording: Recording, path: Path) -> None:
 def _letter(values: Any) -> str:
     """The kind of numbers that messages have."""
     kind = values.dtype.kind
+    if values.dtype == np.uint8:
+        return "u1"
     return "i8" if kind in "iub" else "f4" if values.dtype == np.float32 else "f8"
 
 
@@ -119,6 +121,10 @@ def _rows(
 ) -> Iterator[tuple[int, int, bytes]]:
     """The rows of an array, each at the time of its step; times never fall."""
     latest, letter = np.int64(-(2**63)), _letter(values)
+    if letter == "u1":  # bytes have no rows: some thousand are one message
+        first = round(float(steps[0]) * recording.timestep * 1e9) if len(steps) else 0
+        yield from ((first, channel, array_message(values[part])) for part in _some(len(values)))
+        return
     table = values if values.ndim else values.reshape(1, 1)
     for rows in _some(len(table)):
         own = np.ascontiguousarray(table[rows], dtype=f"<{letter}")
@@ -213,37 +219,31 @@ def read_mcap(path: Path, hints: Mapping[str, object]) -> Recording | None:
     with path.open("rb") as stream:
         if stream.read(len(MAGIC)) != MAGIC:
             return None
-        reading = package("mcap.reader", "an MCAP file")
-        errors = package("mcap.exceptions", "an MCAP file").McapError
-        try:
-            stream.seek(0)
-            reader = reading.make_reader(stream)
-            if getattr(reader.get_header(), "library", "") != "mjrig":
-                return None
-            meta = next((m.metadata for m in reader.iter_metadata() if m.name == META), None)
-            if meta is None:
-                return None
-            facts = json.loads(meta["json"])
-            about = facts.pop("arrays")
-            arrays = _arrays(path, reader, about)
-        except (errors, EOFError, struct.error, ValueError, KeyError) as error:
-            if isinstance(error, errors | EOFError | struct.error):
-                return None  # cut off: what is left is read as a log
-            raise RecordingError(f"{path}: is damaged: {error}") from error
+    records = McapRecords(path)
+    if records.contents.library != "mjrig":
+        return None
+    rows = _rows_of_topics(records)
+    if records.damage or records.cut or META not in records.contents.metadata:
+        return None  # damaged: what is left is read as a log
+    with decoding(path, META):
+        facts = json.loads(records.contents.metadata[META]["json"])
+        shapes = {str(name): (str(kind), list(shape)) for name, (kind, shape) in
+                  facts.pop("arrays").items()}  # fmt: skip
+    arrays: dict[str, Any] = {}
+    for name, (kind, shape) in shapes.items():
+        with decoding(path, name):
+            start = array_offset(kind)
+            content = b"".join(row[start:] for row in rows.get(f"{PREFIX}{name}", ()))
+            arrays[name] = np.frombuffer(content, dtype=f"<{kind}").reshape(shape)
     return recording_of(path, "mcap", facts, arrays)
 
 
-def _arrays(path: Path, reader: Any, about: Mapping[str, Any]) -> dict[str, Any]:
-    parts: dict[str, list[bytes]] = {name: [] for name in about}
-    offsets = {name: array_offset(letter) for name, (letter, _) in about.items()}
-    topics = [f"{PREFIX}{name}" for name in about]
-    for _, channel, message in reader.iter_messages(topics=topics):
-        name = channel.topic.removeprefix(PREFIX)
-        parts[name].append(message.data[offsets[name] :])
-    found = {}
-    for name, (letter, shape) in about.items():
-        values = np.frombuffer(b"".join(parts[name]), dtype=f"<{letter}")
-        if values.size != int(np.prod(shape)):
-            raise RecordingError(f"{path}: is damaged: {name} is not whole")
-        found[name] = values.reshape(shape)
-    return found
+def _rows_of_topics(records: McapRecords) -> dict[str, list[bytes]]:
+    """The messages of the arrays by topic, in the order they were written."""
+    rows: dict[str, list[bytes]] = {}
+    channels = records.contents.channels
+    for number, _, _, data in records.messages():
+        topic = channels[number].topic
+        if topic.startswith(PREFIX):
+            rows.setdefault(topic, []).append(data)
+    return rows

@@ -59,6 +59,10 @@ _FITTING = {
 }
 
 
+#: Longest name [letters] that is searched for words: damaged tables have longer ones.
+MAX_NAME = 1000
+
+
 @dataclass(frozen=True)
 class Meaning:
     """What a column holds.
@@ -81,6 +85,8 @@ class Meaning:
 
 def meaning(topic: str, path: str) -> Meaning | None:
     """What a column is by its name and that of its topic; None: nothing known."""
+    if len(path) > MAX_NAME:
+        return None
     stem = path
     if _joint_bracket(path):  # `pos_mm[lift]`, a column of the array `pos_mm`
         stem = re.sub(rf"{_BRACKET.pattern}\s*$", "", path)

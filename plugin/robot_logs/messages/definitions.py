@@ -14,6 +14,8 @@ PRIMITIVES = {
     "float32": "f4", "float64": "f8",
 }  # fmt: skip
 TEXTS = ("string", "wstring")
+#: Digits of the length of an array; no message is that long.
+_MOST_DIGITS = 12
 _SEPARATOR = re.compile(r"^=+\s*$", re.MULTILINE)
 _FIELD = re.compile(r"^([\w/]+)(?:<=\d+)?(\[(?:<=)?\d*\])?\s+(\w+)\s*(.*)$")
 
@@ -84,6 +86,8 @@ def _fields(owner: str, package: str, lines: list[str]) -> list[MessageField]:
         count = None
         if array is not None:
             size = array[1:-1]
+            if len(size) > _MOST_DIGITS:
+                raise RecordingError(f"{owner}: a line of its definition is no field: {raw!r:.80}")
             count = int(size) if size.isdigit() else -1
         found.append(MessageField(name, _type(kind, package), count))
     return found

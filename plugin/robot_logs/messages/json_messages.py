@@ -7,43 +7,30 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mjrig.errors import RecordingError
-from mjrig.robot_logs.messages.layouts import LONGEST, Columns, Wanted, element_names
+from mjrig.files.decoding import reason
+from mjrig.robot_logs.messages.layouts import LONGEST, Columns, Skip, Wanted, element_names
 
 
 class JsonReader:
     """Reads messages in JSON."""
 
-    def __init__(self, topic: str) -> None:
-        self._topic = topic
-
     def read(
-        self, messages: Sequence[bytes], wanted: Wanted
+        self, messages: Sequence[bytes], wanted: Wanted, skip: Skip
     ) -> Iterator[tuple[npt.NDArray[np.intp], Columns]]:
-        """(rows, columns) for each group of messages with the same numbers.
-
-        Raises:
-            RecordingError: a message is no JSON.
-        """
+        """(rows, columns) for each group of messages with the same numbers; others are skipped."""
         groups: dict[tuple[str, ...], list[tuple[int, list[float]]]] = {}
         for row, message in enumerate(messages):
-            found = {p: v for p, v in self._flat(message).items() if wanted(p)}
-            groups.setdefault(tuple(found), []).append((row, list(found.values())))
+            try:
+                values = dict(flat(json.loads(message)))
+            except (ValueError, RecursionError, OverflowError) as error:
+                skip(row, f"is no JSON: {reason(error)}")
+                continue
+            chosen = {path: value for path, value in values.items() if wanted(path)}
+            groups.setdefault(tuple(chosen), []).append((row, list(chosen.values())))
         for paths, entries in groups.items():
             rows = np.array([row for row, _ in entries], dtype=np.intp)
             table = np.array([v for _, v in entries], dtype=np.float64).reshape(len(rows), -1)
             yield rows, {path: table[:, k] for k, path in enumerate(paths)}
-
-    def paths(self, message: bytes) -> list[str]:
-        """The numbers in a message."""
-        return list(self._flat(message))
-
-    def _flat(self, message: bytes) -> dict[str, float]:
-        try:
-            data = json.loads(message)
-        except (ValueError, RecursionError) as error:
-            raise RecordingError(f"a message of {self._topic} is no JSON: {error}") from error
-        return dict(flat(data))
 
 
 def flat(data: Any, prefix: str = "", labels: Sequence[str] = ()) -> Iterator[tuple[str, float]]:

@@ -17,10 +17,16 @@ from mjrig.robot_logs.messages.definitions import PRIMITIVES, TEXTS, Definition
 
 Wanted = Callable[[str], bool]
 Columns = dict[str, npt.NDArray[Any]]
+#: Takes the row and the problem of a message that does not have the form of its type.
+Skip = Callable[[int, str], None]
 #: Longest array whose elements become columns; longer ones are images, maps and the like.
 LONGEST = 512
 #: Numbers per message at most.
 MOST_LEAVES = 20_000
+#: Nested messages in one message at most: a definition may contain itself, or nothing but others.
+MOST_STRUCTS = 50_000
+#: Layouts that are remembered; publishers use a few, damaged messages one each.
+MOST_LAYOUTS = 64
 _HEADER = 4
 
 
@@ -80,35 +86,33 @@ class MessageReader:
         self._layouts: list[MessageLayout] = []
 
     def read(
-        self, messages: Sequence[bytes], wanted: Wanted
+        self, messages: Sequence[bytes], wanted: Wanted, skip: Skip
     ) -> Iterator[tuple[npt.NDArray[np.intp], Columns]]:
-        """(rows, columns) for each group of messages of one layout.
-
-        Raises:
-            RecordingError: a message does not have the type's form.
-        """
-        left = np.arange(len(messages))
-        while len(left):
-            first = messages[int(left[0])]
-            same = np.array([len(messages[int(i)]) == len(first) for i in left])
-            rows = left[same]
-            joined = b"".join(messages[int(i)] for i in rows)
-            block = np.frombuffer(joined, np.uint8).reshape(len(rows), len(first))
-            layout = self._layout(first, block[:1])
-            fits = layout.matches(block)
-            yield rows[fits], layout.columns(block[fits], wanted)
-            left = np.setdiff1d(left, rows[fits], assume_unique=True)
-
-    def paths(self, message: bytes) -> list[str]:
-        """The numbers in a message."""
-        return [leaf.path for leaf in _Walk(self.definition, self.encoding, message).layout.leaves]
+        """(rows, columns) for each group of messages of one layout; others are skipped."""
+        by_size: dict[int, list[int]] = {}
+        for row, message in enumerate(messages):
+            by_size.setdefault(len(message), []).append(row)
+        for size, numbers in by_size.items():
+            rows = np.array(numbers, dtype=np.intp)
+            joined = b"".join(messages[row] for row in numbers)
+            block = np.frombuffer(joined, np.uint8).reshape(len(rows), size)
+            while len(rows):
+                try:
+                    layout = self._layout(messages[int(rows[0])], block[:1])
+                except RecordingError as error:
+                    skip(int(rows[0]), str(error))
+                    rows, block = rows[1:], block[1:]
+                    continue
+                fits = layout.matches(block)
+                yield rows[fits], layout.columns(block[fits], wanted)
+                rows, block = rows[~fits], block[~fits]
 
     def _layout(self, message: bytes, block: npt.NDArray[np.uint8]) -> MessageLayout:
         for layout in self._layouts:
             if layout.size == len(message) and layout.matches(block)[0]:
                 return layout
         made = _Walk(self.definition, self.encoding, message).layout
-        self._layouts.append(made)
+        self._layouts = [*self._layouts[1 - MOST_LAYOUTS :], made]
         return made
 
 
@@ -127,13 +131,16 @@ class _Walk:
             self._widest = 4 if data[1] >= 6 else 8
             self._at = _HEADER
             self.layout.fixed.append((0, data[:2]))
+        self._structs = 0
         try:
             self._struct(definition.type, "", ())
         except struct.error:
             raise self._fail("ends before its last field") from None
+        except RecursionError:
+            raise self._fail("has a type that contains itself") from None
 
     def _fail(self, why: str) -> RecordingError:
-        return RecordingError(f"a message of {self._types.type} {why}")
+        return RecordingError(f"of {self._types.type} {why}, at byte {self._at}")
 
     def _align(self, width: int) -> None:
         if self._aligned:
@@ -162,6 +169,9 @@ class _Walk:
 
     def _struct(self, kind: str, prefix: str, labels: Sequence[str]) -> None:
         """A struct; `labels` name the elements of arrays of their length inside."""
+        self._structs += 1
+        if self._structs > MOST_STRUCTS:
+            raise self._fail(f"has more than {MOST_STRUCTS} nested messages")
         for item in self._types.fields(kind):
             path = f"{prefix}.{item.name}" if prefix else item.name
             if item.type in TEXTS:

@@ -512,13 +512,16 @@ def test_torchscript_is_imported_without_looking_into_it(tmp_path: Path) -> None
     assert PolicyFile.load(imported.policy).joints == biped.JOINTS
 
 
-def test_a_tick_that_is_no_multiple_of_the_timestep_is_refused(tmp_path: Path) -> None:
-    config = biped.write(tmp_path / "config.json", json.dumps(biped.judo(freq=60)))
+@pytest.mark.parametrize(("freq", "tick"), [(60, "0.0166667"), (5e-324, "inf"), (1e308, "1e-308")])
+def test_a_tick_that_is_no_multiple_of_the_timestep_is_refused(
+    freq: float, tick: str, tmp_path: Path
+) -> None:
+    config = biped.write(tmp_path / "config.json", json.dumps(biped.judo(freq=freq)))
     network = biped.network(tmp_path / "policy.onnx", 23)
     with pytest.raises(mjrig.SceneError) as caught:
         import_policy([config], network, biped.model(tmp_path), tmp_path / "scene.yaml")
     assert str(caught.value) == (
-        "the policy acts every 0.0166667 s, which is no multiple of its timestep of 0.001 s"
+        f"the policy acts every {tick} s, which is no multiple of its timestep of 0.001 s"
     )
 
 

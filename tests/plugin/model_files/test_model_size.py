@@ -40,13 +40,13 @@ def sensor(text: str) -> str:
 
 
 ELEMENTS = "has more than 50000 elements"
-REPLICAS = "has more than 10000 elements made by <replicate>"
+REPLICAS = "has too many elements made by <replicate>"
 MEMORY = "asks for more than 100 MB"
 MODELS = {
     "replicas": (model(f'<replicate count="1000000">{BALL}</replicate>'), ELEMENTS),
     "some replicas": (model(f'<replicate count="4000">{BALL}</replicate>'), REPLICAS),
     "nested replicas": (
-        model('<replicate count="30">' * 4 + BALL + "</replicate>" * 4), REPLICAS,
+        model('<replicate count="30">' * 4 + BALL + "</replicate>" * 4), ELEMENTS,
     ),
     "included replicas": (
         model('<replicate count="4000"><include file="part.xml"/></replicate>'), REPLICAS,
@@ -201,6 +201,23 @@ def test_what_models_really_have_is_taken(folder: Path) -> None:
     world = mjrig.World(folder / "s.yaml")
     assert (world.model.nbody, world.model.nuserdata) == (4, 100)
     assert MAX_ELEMENTS > 1000 * world.model.nbody
+
+
+def test_replicas_of_a_large_part_are_taken_and_share_its_textures(folder: Path) -> None:
+    texture = (
+        '<asset><texture name="t" type="2d" builtin="flat" width="1000" height="1000"/></asset>'
+    )
+    geoms = '<geom size=".1"/>' * 150
+    (folder / "part.xml").write_text(model(f'<body name="b">{geoms}</body>', texture))
+    many = '<replicate count="10"><replicate count="10"><attach model="p" body="b" prefix="_"/>'
+    head = '<asset><model name="p" file="part.xml"/></asset>'
+    (folder / "m.xml").write_text(model(many + "</replicate>" * 2, head))
+    loaded = mjrig.World(folder / "s.yaml").model
+    assert (loaded.ngeom, loaded.ntex) == (15_000, 1)
+    single = f'<replicate count="5000">{BALL}</replicate>'  # as many elements in one replicate
+    (folder / "m.xml").write_text(model(single))
+    with pytest.raises(SceneError, match="made by <replicate>"):
+        mjrig.World(folder / "s.yaml")
 
 
 # Every whole number of MuJoCo's schema ----------------------------------------------------------

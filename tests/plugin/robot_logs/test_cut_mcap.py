@@ -11,8 +11,8 @@ from mcap.writer import Writer as McapWriter
 
 import mjrig
 from mjrig.errors import RecordingError
-from mjrig.robot_logs.containers.mcap_cut import CHUNK, cut_of
 from mjrig.robot_logs.containers.mcap_file import McapFile
+from mjrig.robot_logs.containers.mcap_records import CHUNK, McapCut, McapRecords
 from tests.plugin.robot_logs import simulated as sim
 
 COMPRESSIONS = ["NONE", "LZ4", "ZSTD"]
@@ -51,6 +51,7 @@ def test_what_is_left_of_a_cut_file_is_the_beginning_of_it(
     rng = np.random.default_rng(chunk % 97)
     rows = rng.standard_normal((4000, 8))
     whole = _written(tmp_path / "whole.mcap", compression, chunk, rows).read_bytes()
+    first = min(McapRecords(tmp_path / "whole.mcap").contents.chunks)
     ends = _ends(whole, rows) if compression == "NONE" else []
     read, inside = 0, 0
     for cut in np.sort(rng.integers(9, len(whole), 25)).tolist():
@@ -65,9 +66,17 @@ def test_what_is_left_of_a_cut_file_is_the_beginning_of_it(
         assert len(left) >= read
         np.testing.assert_array_equal(left, rows[: len(left)])
         read = len(left)
-        inside += not cut_of(path).before
+        inside += cut_of(path).place == first
         assert not ends or read == np.searchsorted(ends, cut, side="right")
     assert read > 3000 and (inside > 5 or chunk == SMALL)
+
+
+def cut_of(path: Path) -> McapCut:
+    """The record that a file ends in."""
+    records = McapRecords(path)
+    list(records.messages())
+    assert records.cut is not None
+    return records.cut
 
 
 def _ends(whole: bytes, rows: Any) -> list[int]:
@@ -87,8 +96,10 @@ def test_a_file_cut_where_its_first_chunk_begins_says_so(compression: str, tmp_p
     whole = path.read_bytes()
     path.write_bytes(whole[:60])
     cut = cut_of(path)
-    assert cut.kind == CHUNK and not cut.before
-    said = f"first chunk, of which {cut.there} of {cut.size} bytes are there: nothing of it can be"
+    assert cut.kind == CHUNK
+    said = (
+        f"first chunk, of which {cut.present} of {cut.size} bytes are there: nothing of it can be"
+    )
     with pytest.raises(RecordingError, match=said):
         mjrig.read_recording(path)
     path.write_bytes(whole[: cut.place])
@@ -105,7 +116,7 @@ def test_a_recording_of_one_chunk_that_is_cut_is_read_up_to_the_cut(tmp_path: Pa
     path = sim.write_json_mcap(tmp_path / "run.mcap", run)
     whole = mjrig.read_recording(path)
     path.write_bytes(path.read_bytes()[: path.stat().st_size * 3 // 4])
-    assert not cut_of(path).before
+    assert cut_of(path).kind == CHUNK
     read = mjrig.read_recording(path)
     assert any("it is read up to the cut" in note for note in read.notes)
     (a,), (b,) = whole.actors.values(), read.actors.values()

@@ -292,7 +292,7 @@ def test_scales_of_a_learned_group_come_before_those_of_its_file(tmp_path: Path)
          "actuators.legs.stiffness: '.*' and 'arm_joint' both match 'arm_joint'"),
         ({"stiffness": 0.0, "damping": 0.0}, "no gains"),
         ({"stiffness": "much"}, "must be a finite number, got 'much'"),
-        ({"joint_names_expr": ["(", ".*"]}, "'(' is not a regular expression"),
+        ({"joint_names_expr": ["(", ".*"]}, "'(' is not a valid pattern"),
         ({"joint_names_expr": [".*_hip_joint"]}, "no group of actuators drives arm_joint"),
     ],
 )  # fmt: skip

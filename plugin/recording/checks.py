@@ -12,6 +12,9 @@ from mjrig.errors import RecordingError
 from mjrig.names import listed
 from mjrig.recording.recording import ActorRecording, Recording
 
+#: No count is larger: the largest whole number that a float64 holds.
+MOST_STEPS = 2**53
+
 
 def number_column(
     path: Path, name: str, values: Any, width: int | None, *, finite: bool = True
@@ -31,6 +34,21 @@ def number_column(
     if finite:
         check_finite(path, name, column)
     return column
+
+
+def step_column(path: Path, name: str, values: Any) -> npt.NDArray[np.int64]:
+    """A column of step numbers.
+
+    Raises:
+        RecordingError: one is not a whole number from 0 on.
+    """
+    column = number_column(path, name, values, None)
+    bad = np.flatnonzero((column < 0) | (column > MOST_STEPS) | (column != np.floor(column)))
+    if len(bad):
+        raise RecordingError(
+            f"{path}: {name}: must be whole numbers >= 0, row {bad[0]} is {column[bad[0]]:g}"
+        )
+    return column.astype(np.int64)
 
 
 def check_finite(path: Path, name: str, column: FloatArray) -> None:
@@ -68,6 +86,8 @@ def required(path: Path, columns: Mapping[str, Any], name: str) -> Any:
         RecordingError: it is missing; lists the columns there are.
     """
     if name not in columns:
+        if why := getattr(columns, "skipped", {}).get(name):
+            raise RecordingError(f"{path}: {name}: {why}")
         raise RecordingError(f"{path}: {name}: is missing; has: {listed(columns)}")
     return columns[name]
 
@@ -90,8 +110,6 @@ def check_increasing(path: Path, name: str, steps: npt.NDArray[Any], most: float
 
 
 _TEXTS = ("execution", "requested_execution", "scene", "scene_file", "scene_folder", "model_hash")
-#: No count is larger: the largest whole number that a float64 holds.
-_MOST = 2**53
 
 
 def check_recording(recording: Recording) -> None:
@@ -109,7 +127,7 @@ def check_recording(recording: Recording) -> None:
 
     known, count = recording.attributes, recording.steps
     check("timestep", _is_number(recording.timestep), "a number", recording.timestep)
-    check("steps", _is_step(count, _MOST), "a whole number >= 0", count)
+    check("steps", _is_step(count, MOST_STEPS), "a whole number >= 0", count)
     for begin in recording.segments:
         check("segments", _is_step(begin, count), f"steps up to {count}", begin)
     for note in recording.notes:
@@ -124,7 +142,7 @@ def check_recording(recording: Recording) -> None:
         check(name, isinstance(entries, list | tuple), "a list", entries)
         for entry in entries:
             step = entry.get("step") if isinstance(entry, Mapping) else entry
-            check(name, _is_step(step, _MOST), "entries with a step", entry)
+            check(name, _is_step(step, MOST_STEPS), "entries with a step", entry)
     for entry in known.get("segments", ()):
         check("segments", isinstance(entry.get("segment"), str), "entries with a name", entry)
     gains = known.get("gains", {})

@@ -104,6 +104,8 @@ class Chunk:
     states: deque[tuple[int, FloatArray]] = field(default_factory=deque)
     ticks: deque[Tick] = field(default_factory=deque)
     lines: deque[bytes] = field(default_factory=deque)
+    #: What the components remembered before some steps: a line, and the bytes of its arrays.
+    memories: deque[tuple[bytes, bytes]] = field(default_factory=deque)
 
     def __post_init__(self) -> None:
         layout = self.layout

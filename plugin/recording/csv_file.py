@@ -19,11 +19,13 @@ from typing import Any
 import numpy as np
 
 from mjrig.errors import RecordingError
+from mjrig.files.decoding import decoding
 from mjrig.files.replacing import replacing
 from mjrig.names import listed
 from mjrig.recording.checks import check_increasing
+from mjrig.recording.integrity.json_shape import check_shape
 from mjrig.recording.recording import ActorRecording, Recording
-from mjrig.recording.tables import meta_of, recording_of
+from mjrig.recording.tables import META_SHAPE, meta_of, recording_of
 
 MARK = "# mjrig recording "
 #: Group in the header → (arrays' group of rows, array).
@@ -135,15 +137,14 @@ def read_csv(path: Path, hints: Mapping[str, object]) -> Recording | None:
         marked = first.startswith(MARK)
         if not marked and not _is_header(first.rstrip("\r\n")):
             return None
-        try:
+        with decoding(path, problem="line 1 is not JSON"):
             meta = json.loads(first.removeprefix(MARK)) if marked else {}
-        except (ValueError, RecursionError) as error:
-            raise RecordingError(f"{path}: line 1 is not JSON: {error}") from error
         if not isinstance(meta, dict):
             raise RecordingError(f"{path}: line 1 is not a JSON object")
-        header = next(csv.reader([stream.readline() if marked else first]), [])
-        _check_header(path, header)
-        table = _table(path, header, stream, 3 if marked else 2)
+        with decoding(path):
+            header = next(csv.reader([stream.readline() if marked else first]), [])
+            _check_header(path, header)
+            table = _table(path, header, stream, 3 if marked else 2)
     rows = meta.pop("rows", None)
     if rows is not None and rows != len(table):
         raise RecordingError(f"{path}: is damaged: has {len(table)} rows, was written with {rows}")
@@ -245,6 +246,7 @@ def _recording(
         groups.setdefault((actor, group), []).append(k)
     if not meta:
         meta = _guessed(path, header, groups, step, time, hints)
+    check_shape(path, "line 1", meta, META_SHAPE)
     arrays: dict[str, Any] = {}
     for (actor, group), columns in groups.items():
         values = table[:, columns]

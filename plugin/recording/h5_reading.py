@@ -12,13 +12,12 @@ import numpy as np
 from mjrig.arrays import FloatArray
 from mjrig.control.plant import Plant
 from mjrig.errors import RecordingError
-from mjrig.recording.checks import check_increasing, number_column, positive, required
+from mjrig.files.decoding import decoding
+from mjrig.names import listed
+from mjrig.recording.checks import check_increasing, number_column, positive, required, step_column
 from mjrig.recording.h5_file import FORMAT, VERSION
-from mjrig.recording.integrity.h5_columns import (
-    H5Columns,
-    h5py_package,
-    reason,
-)
+from mjrig.recording.integrity.h5_columns import H5Columns, open_h5
+from mjrig.recording.integrity.json_shape import NUMBER, PLANT, Shape, check_shape
 from mjrig.recording.integrity.unfinished import (
     SIGNATURE,
     FinishedView,
@@ -27,6 +26,7 @@ from mjrig.recording.integrity.unfinished import (
     is_unfinished,
     is_whole,
 )
+from mjrig.recording.memory.stored_memory import LINES, VALUES, StoredMemory, decode_memories
 from mjrig.recording.recording import (
     ActorRecording,
     Efforts,
@@ -43,6 +43,17 @@ from mjrig.recording.values import from_json
 _ATTEMPTS, _RECENT = 5, 1.0
 SIZES = {"free": (7, 6), "ball": (4, 3), "slide": (1, 1), "hinge": (1, 1)}
 Log = list[dict[str, Any]]
+#: Attributes of an actor, and a line of the log.
+_FACTS: Shape = {
+    "joints": [{"name": str, "kind": str, "qpos": int, "dof": int}],
+    "actuators": [{"name": str, "joint": str, "outputs": int, "inputs": list | int, "ctrl": int}],
+    "gains": {str: [NUMBER]},
+    "plant": PLANT,
+    "act": [int],
+    "ctrl": (int, int),
+    "policy": dict | None,
+}
+_ENTRY: Shape = {"step": int, "gains?": {str: [NUMBER]}}
 _TEXTS = ("execution", "requested_execution", "scene", "scene_file", "scene_folder", "model_hash")
 
 
@@ -79,10 +90,9 @@ def opened(path: Path) -> Iterator[Any]:
     if not head.startswith(SIGNATURE):
         yield None
         return
-    h5py, source = h5py_package(), ExitStack()
-    try:
-        with source:
-            place: Any = path
+    with ExitStack() as source:
+        with decoding(path):
+            stream = None
             if is_unfinished(head):
                 if not is_readable(head):
                     raise RecordingError(
@@ -90,12 +100,10 @@ def opened(path: Path) -> Iterator[Any]:
                     )
                 if not is_whole(head):
                     raise RecordingError(f"{path}: is damaged: its first block has changed")
-                place = source.enter_context(FinishedView(path))
-            file = source.enter_context(h5py.File(place, "r"))
-            said = file.attrs.get("format")
-            yield file if isinstance(said, str) and said == FORMAT else None
-    except (OSError, KeyError, RuntimeError) as error:
-        raise RecordingError(f"{path}: is damaged: {reason(error)}") from error
+                stream = source.enter_context(FinishedView(path))
+            file = source.enter_context(open_h5(path, stream))
+            stored = file.attrs.get("format")
+        yield file if isinstance(stored, str) and stored == FORMAT else None
 
 
 class _H5Reader:
@@ -135,6 +143,7 @@ class _H5Reader:
             attributes=known,
             notes=() if ended else ("it was not finished: the last second may be missing",),
             segments=tuple(sorted({0, *(int(e["step"]) for e in breaks)})),
+            memories=self._memories(steps),
         )
 
     def _group(self, name: str) -> Any:
@@ -147,8 +156,9 @@ class _H5Reader:
         return [{"step": step, "segment": "divergence"} for step in found if step not in known]
 
     def _attribute(self, attrs: Any, name: str) -> Any:
-        value = required(self._path, dict(attrs), name)
-        return value.decode() if isinstance(value, bytes) else value
+        with decoding(self._path, f"the attribute {name}"):
+            value = required(self._path, dict(attrs), name)
+            return value.decode() if isinstance(value, bytes) else value
 
     def _whole(self, attrs: Any, name: str) -> int:
         value = self._attribute(attrs, name)
@@ -157,18 +167,15 @@ class _H5Reader:
         return int(value)
 
     def _json(self, attrs: Any, name: str) -> Any:
-        try:
+        with decoding(self._path, f"the attribute {name} is not JSON"):
             return json.loads(self._attribute(attrs, name))
-        except ValueError as error:
-            raise RecordingError(
-                f"{self._path}: is damaged: the attribute {name} is not JSON: {error}"
-            ) from error
 
     def _facts(self, actor: str) -> dict[str, Any]:
         attrs = self._group(f"actors/{actor}").attrs
         names = ("joints", "actuators", "gains", "plant", "act", "ctrl")
         facts = {name: self._json(attrs, name) for name in names}
         facts["policy"] = self._json(attrs, "policy") if "policy" in attrs else None
+        check_shape(self._path, f"actors/{actor}", facts, _FACTS)
         facts["columns"] = [a for a in facts["actuators"] if a["outputs"] == 1]
         return facts
 
@@ -189,12 +196,9 @@ class _H5Reader:
         entries = []
         for number, row in enumerate(text.splitlines(keepends=True), 1):
             if row.endswith("\n"):  # the last line of a killed process may be truncated
-                try:
+                with decoding(self._path, f"log: line {number} is not JSON"):
                     entries.append(json.loads(row))
-                except ValueError as error:
-                    raise RecordingError(
-                        f"{self._path}: log: line {number} is not JSON: {error}"
-                    ) from error
+                check_shape(self._path, f"log: line {number}", entries[-1], _ENTRY)
         ends = [int(e["step"]) for e in entries if "end" in e and int(e["step"]) > steps]
         if ends:
             raise RecordingError(
@@ -231,6 +235,11 @@ class _H5Reader:
                     f"{name!r} needs {max(addresses) + 1}"
                 )
         act = self._world_column("act", states) if "act" in file else np.zeros((states, 0))
+        if any(not 0 <= k < act.shape[1] for k in facts["act"]):
+            raise RecordingError(
+                f"{self._path}: is damaged: act: has {act.shape[1]} numbers a row, but {name!r} "
+                f"uses {listed(map(str, facts['act']))}"
+            )
         ctrl = self._world_column("ctrl", steps) if "ctrl" in file else np.zeros((steps, 0))
         position, velocity, feedforward = (
             self._column(f"{at}/setpoint/{n}", size, steps)
@@ -271,6 +280,7 @@ class _H5Reader:
     def _policy(self, name: str, facts: Any, steps: int) -> PolicyTicks | None:
         if facts is None:
             return None
+        check_shape(self._path, f"actors/{name}: policy", facts, {"joints": [str]})
         at = f"actors/{name}/policy"
         names = ("step", "observation", "action", "command")
         # A policy without a command has no such column.
@@ -305,10 +315,17 @@ class _H5Reader:
             return None
         step, state = self._columns["states/step"], self._columns["states/state"]
         rows = min(len(step), len(state))
-        used = step[:rows] <= steps
-        width = state.shape[1]
+        numbers = step_column(self._path, "states/step", step[:rows])
+        used = numbers <= steps
+        width = state.shape[1] if state.ndim == 2 else 1
         values = number_column(self._path, "states/state", state[:rows], width)
-        return IntegrationStates(step[:rows][used].astype(np.int64), values[used])
+        return IntegrationStates(numbers[used], values[used])
+
+    def _memories(self, steps: int) -> tuple[StoredMemory, ...]:
+        if LINES not in self._columns or VALUES not in self._columns:
+            return ()
+        lines, values = (np.asarray(self._columns[name][:]) for name in (LINES, VALUES))
+        return decode_memories(self._path, lines, values, steps)
 
 
 def _joint_columns(

@@ -3,16 +3,19 @@
 import json
 import zipfile
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 
 from mjrig.errors import RecordingError
+from mjrig.files.decoding import decoding
 from mjrig.files.replacing import replacing
 from mjrig.large_arrays import let_go
+from mjrig.names import listed
 from mjrig.recording.integrity.limits import most_bytes
-from mjrig.recording.integrity.npz_arrays import npz_arrays, npz_names
+from mjrig.recording.integrity.npz_arrays import NpzArrays, npz_arrays, npz_names
 from mjrig.recording.recording import Recording
 from mjrig.recording.tables import arrays_of, meta_of, recording_of
 
@@ -64,14 +67,24 @@ def read_npz(path: Path, hints: Mapping[str, object]) -> Recording | None:
         if path.suffix.lower() == ".npz" and npz_names(path) is None:
             raise RecordingError(f"{path}: is damaged: not a whole zip file")
         return None
-    try:
+    with decoding(path, META):
         meta = json.loads(str(arrays.pop(META)[()]))
-    except (ValueError, RecursionError, IndexError) as error:
-        raise RecordingError(f"{path}: is damaged: {META}: {error}") from error
     if not isinstance(meta, dict):
         raise RecordingError(f"{path}: is damaged: {META}: is not a JSON object")
     written = meta.pop("arrays", None)
     recording = recording_of(path, "npz", meta, arrays)
-    if written is not None and written != {n: list(a.shape) for n, a in arrays.items()}:
-        raise RecordingError(f"{path}: is damaged: it does not hold the arrays it was written with")
+    recording = replace(recording, notes=(*recording.notes, *arrays.notes()))
+    _check_written(path, written, arrays)
     return recording
+
+
+def _check_written(path: Path, written: object, arrays: NpzArrays) -> None:
+    """Compare the arrays with the list that was stored with them."""
+    shapes = {name: list(array.shape) for name, array in arrays.items()}
+    if written is None or written == shapes:
+        return
+    listing = written if isinstance(written, dict) else {}
+    changed = [n for n in {**listing, **shapes} if listing.get(n) != shapes.get(n)]
+    raise RecordingError(
+        f"{path}: is damaged: it does not hold the arrays it was written with: {listed(changed)}"
+    )

@@ -1,5 +1,6 @@
 """What is copied for one robot in every step, and how efforts are computed from it later."""
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -15,6 +16,7 @@ from mjrig.readings.sampler import BindingReader
 from mjrig.recording.chunk import ActorPlan, Chunk, Copy, Tick, copy_into
 from mjrig.recording.h5_file import Column
 
+_logger = logging.getLogger("mjrig")
 #: Called with the row, before or after every step.
 Note = Callable[[int], None]
 
@@ -35,6 +37,13 @@ class ActorNotes:
     def __init__(self, index: int, robot: Articulation, policy: PolicyComponent | None) -> None:
         self.index, self.robot, self.policy = index, robot, policy
         self._ticks = -1
+        self._sizes = self._policy_sizes()
+
+    def _policy_sizes(self) -> tuple[int, ...]:
+        policy = self.policy
+        if policy is None:
+            return ()
+        return policy.observation.size, policy.action.size, policy.command_now.size
 
     def columns(self, rows: int) -> list[Column]:
         """The datasets of this robot."""
@@ -44,9 +53,9 @@ class ActorNotes:
         if self.policy is not None:
             columns += [
                 Column(f"{at}/policy/step", None, np.int64),
-                Column(f"{at}/policy/observation", self.policy.observation.size, np.float32),
-                Column(f"{at}/policy/action", self.policy.action.size, np.float32),
-                Column(f"{at}/policy/command", self.policy.command_now.size),
+                Column(f"{at}/policy/observation", self._sizes[0], np.float32),
+                Column(f"{at}/policy/action", self._sizes[1], np.float32),
+                Column(f"{at}/policy/command", self._sizes[2]),
             ]
         return columns
 
@@ -56,7 +65,14 @@ class ActorNotes:
         if policy is None or policy.ticks == self._ticks:
             return
         self._ticks = policy.ticks
-        if self._ticks:
+        if self._sizes != self._policy_sizes():  # the datasets have the sizes of the first file
+            if self._sizes:
+                _logger.warning(
+                    "%s has another file since t=%g s, with other sizes: its ticks are not "
+                    "recorded from there on", policy.label, self.robot.data.time,
+                )  # fmt: skip
+            self._sizes = ()
+        elif self._ticks:
             chunk.ticks.append(
                 Tick(
                     self.index,

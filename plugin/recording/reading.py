@@ -1,10 +1,12 @@
 """Reading recordings of any known format: readers are found by entry point, chosen by content."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from importlib.metadata import entry_points
 from pathlib import Path
 
 from mjrig.errors import MjrigError, RecordingError
+from mjrig.files.decoding import reading
 from mjrig.names import suggestion
 from mjrig.recording.checks import check_recording
 from mjrig.recording.integrity.limits import check_regular
@@ -60,22 +62,30 @@ def read_recording(
     tried = []
     for name, read in readers().items():
         try:
-            recording = read(path, hints)
-            if recording is not None:
-                check_recording(recording)
+            with reading(path, name):
+                recording = read(path, hints)
+                if recording is not None:
+                    check_recording(recording)
         except IsADirectoryError:
             recording = None  # a reader of files
-        except OSError as error:
-            raise RecordingError(f"{path}: cannot be read: {error.strerror or error}") from error
-        except MjrigError:
-            raise
-        except Exception as error:  # malformed content a reader did not expect
-            what = f"{type(error).__name__}: {' '.join(str(error).split())}"
-            raise RecordingError(f"{path}: is damaged: reader {name} failed with {what}") from error
         if recording is not None:
-            return recording
+            return _with_memory_notes(recording)
         tried.append(name)
     raise RecordingError(f"{path}: is not in a known recording format; tried {', '.join(tried)}")
+
+
+def _with_memory_notes(recording: Recording) -> Recording:
+    """Add what a replay lacks: the memory of components, where the recording needs it."""
+    notes = []
+    if recording.began_mid_run and not recording.memories:
+        notes.append(
+            "it began in the middle of a run, and has no memory of the components (integrals, "
+            "delays, histories): a replay may differ"
+        )
+    for part, cause in recording.memories[0].unknown.items() if recording.memories else ():
+        notes.append(f"the memory of {part} could not be stored: {cause}")
+    missing = tuple(note for note in notes if note not in recording.notes)
+    return replace(recording, notes=(*recording.notes, *missing)) if missing else recording
 
 
 def readers() -> dict[str, Reader]:

@@ -9,14 +9,17 @@ import mujoco
 import numpy as np
 
 from mjrig.arrays import FloatArray
+from mjrig.attributes import CheckedAttributes
 from mjrig.control.articulation import Articulation
 from mjrig.errors import RecordingError
+from mjrig.files.decoding import reason
 from mjrig.names import how_many
 from mjrig.recording.chunk import Chunk, ChunkLayout, Piece, copy_into
 from mjrig.recording.description import about_actor, about_world, policy_of
 from mjrig.recording.h5_file import Column, H5File, line
-from mjrig.recording.integrity.h5_columns import reason
 from mjrig.recording.journal import Journal
+from mjrig.recording.memory.stored_memory import LINES, VALUES
+from mjrig.recording.memory.world_memory import stored_memory
 from mjrig.recording.plan import ActorNotes, Note, looks_after, work_for
 from mjrig.recording.writer import Writer
 from mjrig.sim.world import World
@@ -25,7 +28,16 @@ _logger = logging.getLogger("mjrig")
 _INTEGRATION = int(mujoco.mjtState.mjSTATE_INTEGRATION)
 
 
-class Recorder:
+class _Cursor:
+    """The row that is written next; apart, as assigning an attribute of the recorder is a call."""
+
+    __slots__ = ("row",)
+
+    def __init__(self) -> None:
+        self.row = 0
+
+
+class Recorder(CheckedAttributes):
     """Records a world from `start` to `stop`, or for the length of a `with` block.
 
     Row k is the state before the k-th step since the start, with the setpoints, ctrl and efforts of
@@ -45,13 +57,15 @@ class Recorder:
 
     #: Whether `after_step` is to be called after every step.
     looks_after: bool = False
+    #: Whether `before_controls` is to be called before the next step.
+    awaits_memory: bool = False
 
     def __init__(self, world: World, path: str | Path, *, overwrite: bool = False) -> None:
         self._world, self._path = world, Path(path)
         self._overwrite = overwrite
         self._writer: Writer | None = None
         self._recording = False
-        self._first = self._k = 0
+        self._first, self._cursor = 0, _Cursor()
         self._error: RecordingError | None = None
         self._after: tuple[Note, ...] = ()
 
@@ -65,7 +79,7 @@ class Recorder:
     @property
     def steps(self) -> int:
         """Physics steps recorded so far."""
-        return self._first + self._k
+        return self._first + self._cursor.row
 
     @property
     def extent(self) -> str:
@@ -108,10 +122,10 @@ class Recorder:
         self._rows = layout.rows
         self._state_size = mujoco.mj_stateSize(self._model, _INTEGRATION)
         self._state_every = max(1, round(1.0 / world.timestep))
-        self._next_state = 0
+        self._next_state = self._state_row = 0
         self._segment_began: str | None = None
         self._journal = Journal(robots, self._look_again)
-        self._recording = self._stale = True
+        self._recording = self._stale = self.awaits_memory = True
         world.take_notes(self)
         atexit.register(self._stop_quietly)
         return self
@@ -126,6 +140,8 @@ class Recorder:
             Column("ctrl", int(model.nu), rows=rows),
             Column("states/step", None, np.int64),
             Column("states/state", mujoco.mj_stateSize(model, _INTEGRATION)),
+            Column(LINES, None, np.uint8),
+            Column(VALUES, None, np.uint8),
             Column("log", None, np.uint8),
         ]
         return columns + [column for notes in self._actors for column in notes.columns(rows)]
@@ -180,11 +196,19 @@ class Recorder:
 
     # Every step ---------------------------------------------------------------------------------
 
+    def before_controls(self) -> None:
+        """Record what the components remember, before they run in the first step of a segment."""
+        if self.awaits_memory:
+            if self._recording:
+                self._chunk.memories.append(stored_memory(self._world, self.steps).encoded())
+            self.awaits_memory = False
+
     def before_step(self) -> None:
         """Record the state before a step, and the commands in it."""
         if self._stale and not self._begin_piece():
             return
-        k = self._k
+        cursor = self._cursor
+        k = cursor.row
         self._times[k] = self._data.time
         for source, target, stride, width in self._copies:
             start = k * stride
@@ -193,7 +217,7 @@ class Recorder:
             note(k)
         if k == self._state_row:
             self._note_state()
-        self._k = k = k + 1
+        cursor.row = k = k + 1
         if not self._after:  # as `_close_row`, without the call
             self._chunk.count = k
             if k == self._rows:
@@ -201,14 +225,14 @@ class Recorder:
 
     def after_step(self) -> None:
         """Record what is only known after a step; called if `looks_after`."""
-        if self._chunk.count < self._k:
+        if self._chunk.count < self._cursor.row:
             for look in self._after:
-                look(self._k - 1)
+                look(self._cursor.row - 1)
             self._close_row()
 
     def _close_row(self) -> None:
-        self._chunk.count = self._k
-        if self._k == self._rows:
+        self._chunk.count = self._cursor.row
+        if self._cursor.row == self._rows:
             self._next_chunk()
 
     def _next_chunk(self) -> None:
@@ -218,7 +242,8 @@ class Recorder:
             self._give_up(writer)
             return
         self._chunk = writer.hand_over()
-        self._first, self._k = self._first + self._k, 0
+        self._first += self._cursor.row
+        self._cursor.row = 0
         self._stale = True
 
     def _give_up(self, writer: Writer) -> None:
@@ -245,10 +270,10 @@ class Recorder:
 
     def state_replaced(self, why: str) -> None:
         """A new segment begins; after a divergence, in the middle of a step."""
-        if self._chunk.count < self._k:
+        if self._chunk.count < self._cursor.row:
             self._close_row()
         self._segment_began = why
-        self._stale = True
+        self._stale = self.awaits_memory = True
 
     def _look_again(self) -> None:
         self._stale = True
@@ -261,7 +286,7 @@ class Recorder:
         if not self._recording:
             return False
         self._stale = False
-        chunk, k = self._chunk, self._k
+        chunk, k = self._chunk, self._cursor.row
         if self._segment_began is not None:
             if self.steps:
                 self._say({"segment": self._segment_began})

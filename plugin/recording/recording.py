@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from mjrig.arrays import FloatArray
 from mjrig.control.plant import Plant
+from mjrig.recording.memory.stored_memory import StoredMemory
 
 Steps = npt.NDArray[np.int64]
 
@@ -137,6 +138,7 @@ class Recording:
         states: full states for exact seeking, ours only.
         attributes: scene text, model_hash, execution, versions, seed, source: what is known.
         notes: what the file lacks or what was assumed, as text for the user.
+        memories: what the components remembered at the start and at segments, ours only.
         segments: first step of each stretch between which the state was reset or restored.
     """
 
@@ -149,11 +151,24 @@ class Recording:
     attributes: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     segments: tuple[int, ...] = (0,)
+    memories: tuple[StoredMemory, ...] = ()
 
     @property
     def is_measured(self) -> bool:
         """Whether it is of a real robot, by its log: then its numbers contain noise."""
         return "log" in self.attributes
+
+    @property
+    def is_simulated_here(self) -> bool:
+        """Whether mjrig simulated and recorded it: then times count from a reset."""
+        return "requested_execution" in self.attributes
+
+    @property
+    def began_mid_run(self) -> bool:
+        """Whether mjrig had taken steps before the first; nothing is assumed of other sources."""
+        times = [actor.time for actor in self.actors.values()]
+        began_later = any(len(time) > 0 and float(time[0]) > 0.0 for time in times)
+        return self.is_simulated_here and began_later
 
     @property
     def duration(self) -> float:

@@ -7,9 +7,17 @@ from typing import Any
 import numpy as np
 
 from mjrig.errors import RecordingError
-from mjrig.recording.checks import check_increasing, number_column, positive, required
+from mjrig.recording.checks import check_increasing, number_column, positive, required, step_column
 from mjrig.recording.h5_file import VERSION
 from mjrig.recording.h5_reading import SIZES, plant_from
+from mjrig.recording.integrity.json_shape import NUMBER, PLANT, Shape, check_shape
+from mjrig.recording.memory.stored_memory import (
+    LINES,
+    VALUES,
+    StoredMemory,
+    decode_memories,
+    encode_memories,
+)
 from mjrig.recording.recording import (
     ActorRecording,
     Efforts,
@@ -84,12 +92,32 @@ def arrays_of(recording: Recording) -> Arrays:
         if (policy := actor.policy) is not None:
             parts |= {f"policy/{n}": getattr(policy, n) for n in _POLICY}
         arrays |= {f"{name}/{part}": a for part, a in parts.items() if a is not None}
-    return arrays
+    return arrays | encode_memories(recording.memories)
 
 
 _STATE = ("step", "time", "qpos", "qvel", "act", "ctrl")
 _SETPOINT = ("position", "velocity", "feedforward")
 _POLICY = ("step", "observation", "action", "command")
+
+
+#: Everything that is not an array, as `meta_of` gives it.
+META_SHAPE: Shape = {
+    "steps": int,
+    "timestep": float,
+    "segments?": [int],
+    "notes?": [str],
+    "attributes?": {str: object},
+    "actors": {
+        str: {
+            "joints": [(str, str)],
+            "actuators": [str],
+            "driven": [str],
+            "plant?": PLANT,
+            "policy_joints?": [str],
+            "gain_changes?": [{"step": int, "gains": dict | None}],
+        }
+    },
+}
 
 
 def recording_of(
@@ -100,16 +128,19 @@ def recording_of(
     Raises:
         RecordingError: something is missing, has the wrong shape or is not numeric.
     """
-    count = required(path, meta, "steps")
-    if not isinstance(count, int) or count < 0:
+    check_shape(path, "the metadata", meta, META_SHAPE)
+    count = meta["steps"]
+    if count < 0:
         raise RecordingError(f"{path}: steps: must be a whole number >= 0, got {count!r}")
     actors = {
-        name: _actor(path, name, facts, arrays, count)
-        for name, facts in required(path, meta, "actors").items()
+        name: _actor(path, name, facts, arrays, count) for name, facts in meta["actors"].items()
     }
     states = None
     if "states/step" in arrays and "states/state" in arrays:
         states = _states(path, arrays["states/step"], arrays["states/state"], count)
+    memories: tuple[StoredMemory, ...] = ()
+    if LINES in arrays and VALUES in arrays:
+        memories = decode_memories(path, arrays[LINES], arrays[VALUES], count)
     return Recording(
         path=path,
         format=kind,
@@ -120,11 +151,12 @@ def recording_of(
         attributes=dict(meta.get("attributes", {})),
         notes=tuple(meta.get("notes", ())),
         segments=tuple(meta.get("segments", (0,))),
+        memories=memories,
     )
 
 
 def _states(path: Path, step: Any, state: Any, count: int) -> IntegrationStates:
-    steps = number_column(path, "states/step", step, None).astype(np.int64)
+    steps = step_column(path, "states/step", step)
     check_increasing(path, "states/step", steps, count)
     width = state.shape[1] if state.ndim == 2 else 1
     values = number_column(path, "states/state", state, width)
@@ -158,9 +190,10 @@ def _actor(
         return column(part, values.shape[1] if values.ndim == 2 else 1, finite=finite)
 
     def steps(part: str) -> Any:
-        found = column(part, None).astype(np.int64)
-        check_increasing(path, f"{name}/{part}", found, count)
-        return found
+        key = f"{name}/{part}"
+        numbers = step_column(path, key, required(path, arrays, key))
+        check_increasing(path, key, numbers, count)
+        return numbers
 
     def has(part: str) -> bool:
         return f"{name}/{part}" in arrays
@@ -198,7 +231,7 @@ def _actor(
         efforts=efforts,
         policy=policy,
         plant=plant_from(facts.get("plant", {})),
-        gain_changes=tuple(_change(entry) for entry in facts.get("gain_changes", ())),
+        gain_changes=tuple(_change(path, name, entry) for entry in facts.get("gain_changes", ())),
         act=wide("act") if has("act") else None,
         ctrl=wide("ctrl") if has("ctrl") else None,
     )
@@ -229,7 +262,8 @@ def _same_rows(path: Path, name: str, column: Any, step: str, rows: Any) -> None
         raise RecordingError(f"{path}: {name}: has {len(column)} rows, but {step} {len(rows)}")
 
 
-def _change(entry: Mapping[str, Any]) -> GainChange:
+def _change(path: Path, actor: str, entry: Mapping[str, Any]) -> GainChange:
     gains = entry["gains"]
+    check_shape(path, f"gain_changes of {actor}", gains or {}, {str: [NUMBER]})
     values = None if gains is None else {n: from_json(v) for n, v in gains.items()}
     return GainChange(int(entry["step"]), values)

@@ -16,8 +16,10 @@ import numpy.typing as npt
 from mjrig.arrays import FloatArray
 from mjrig.control.plant import Plant
 from mjrig.errors import RecordingError
+from mjrig.files.decoding import decoding
 from mjrig.names import listed
-from mjrig.recording.integrity.npz_arrays import npz_arrays
+from mjrig.recording.checks import MOST_STEPS
+from mjrig.recording.integrity.npz_arrays import NpzArrays, npz_arrays
 from mjrig.recording.recording import (
     ActorRecording,
     Efforts,
@@ -48,6 +50,8 @@ INTEGRATORS = {
 }
 #: What a free joint adds to the one number every joint has: 7 in qpos, 6 in qvel.
 FREE_QPOS, FREE_DOF = 7, 6
+#: Longest timestep [s]; no simulation has it.
+MAX_TIMESTEP = 1e3
 
 
 def read(path: Path, hints: Mapping[str, object]) -> Recording | None:
@@ -69,7 +73,7 @@ def read(path: Path, hints: Mapping[str, object]) -> Recording | None:
 class _TickFile:
     """One file, checked and converted."""
 
-    def __init__(self, path: Path, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+    def __init__(self, path: Path, arrays: NpzArrays) -> None:
         self.path, self.arrays = path, arrays
         self.meta = self._meta()
         self._need(NEEDED, arrays, "array")
@@ -85,23 +89,23 @@ class _TickFile:
         return RecordingError(f"{self.path}: {text}")
 
     def _meta(self) -> dict[str, Any]:
-        try:
+        with decoding(self.path, problem="meta is not JSON"):
             meta = json.loads(str(self.arrays["meta"]))
-        except ValueError as error:
-            raise self._fail(f"meta is not JSON: {error}") from error
         if not isinstance(meta, dict):
             raise self._fail("meta is not a JSON object")
         return meta
 
     def _need(self, names: tuple[str, ...], found: Mapping[str, Any], kind: str) -> None:
         missing = [n for n in names if found.get(n) is None]
+        for name in self.arrays.skipped.keys() & set(missing):
+            self.arrays[name]  # raises: it is there, but holds Python objects
         if missing:
             raise self._fail(f"lacks the {kind} {listed(missing)}")
 
     def _whole(self, key: str) -> int:
         value = self.meta[key]
-        if not isinstance(value, int) or value < 1:
-            raise self._fail(f"meta.{key} must be a whole number >= 1, got {value!r}")
+        if type(value) is not int or not 1 <= value <= MOST_STEPS:
+            raise self._fail(f"meta.{key} must be a whole number >= 1, got {value!r:.60}")
         return value
 
     def _names(self, key: str) -> list[str]:
@@ -160,7 +164,7 @@ class _TickFile:
         if (
             not isinstance(dofs, list)
             or len(dofs) != len(self.actuators)
-            or any(d not in by_dof for d in dofs)
+            or any(not isinstance(d, int) or d not in by_dof for d in dofs)
         ):
             raise self._fail(
                 f"meta.tau_dofs does not name one joint for each of {len(self.actuators)} actuators"
@@ -235,8 +239,10 @@ class _TickFile:
         if ticks == 0 or steps[0] != 0 or (np.diff(steps) <= 0).any() or steps[-1] > self.steps:
             raise self._fail(f"policy_step must grow from 0 to at most {self.steps}")
         timestep = self.meta["timestep"]
-        if not isinstance(timestep, int | float) or not 0.0 < timestep < np.inf:
-            raise self._fail(f"meta.timestep must be > 0 s, got {self.meta['timestep']!r}")
+        if not isinstance(timestep, int | float) or not 0.0 < timestep < MAX_TIMESTEP:
+            raise self._fail(
+                f"meta.timestep must be > 0 and < {MAX_TIMESTEP:g} s, got {timestep!r:.60}"
+            )
 
     def _check(self, name: str, shape: tuple[int, ...]) -> None:
         array = self.arrays[name]
@@ -276,7 +282,10 @@ class _TickFile:
             steps=self.steps,
             actors={robot: actor},
             attributes={"meta": self.meta, "source": self.meta.get("repo", "")},
-            notes=("states at policy ticks; at physics rate only at the beginning",),
+            notes=(
+                "states at policy ticks; at physics rate only at the beginning",
+                *self.arrays.notes(),
+            ),
         )
 
     def _states(self) -> tuple[Steps, FloatArray, FloatArray]:

@@ -11,6 +11,7 @@ import numpy as np
 from mjrig.arrays import FloatArray
 from mjrig.recording.chunk import Chunk, ChunkLayout, Tick
 from mjrig.recording.h5_file import H5File
+from mjrig.recording.memory.stored_memory import LINES, VALUES
 
 T = TypeVar("T")
 
@@ -42,6 +43,8 @@ class Writer:
         #: Steps in the file.
         self.rows = 0
         self._wanted = 0
+        #: Bytes of memories in the file, which no layout knows beforehand.
+        self._memory_bytes = 0
         self._flushed = time.monotonic()
         self._thread = threading.Thread(target=self._run, name="mjrig recording", daemon=True)
         self._thread.start()
@@ -90,7 +93,16 @@ class Writer:
         if self.error is not None or chunk.number != self._wanted:
             return
         try:
-            self._file.reserve((chunk.number + 1) * chunk.layout.file_bytes)
+            memories = _drained(chunk.memories)
+            self._memory_bytes += sum(len(line) + len(values) for line, values in memories)
+            rows = (chunk.number + 1) * chunk.layout.file_bytes
+            self._file.reserve(rows + self._memory_bytes)
+            # Values first: a line that is in the file has its values there.
+            for column, texts in (
+                (VALUES, [v for _, v in memories]),
+                (LINES, [m for m, _ in memories]),
+            ):
+                self._file.append(column, np.frombuffer(b"".join(texts), np.uint8))
             self._write(chunk)
             if flush:
                 self._file.flush()

@@ -1,11 +1,13 @@
 """replay: run a recording or a policy in a world, compare and diagnose."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from mjrig.control.policy import PolicyComponent
-from mjrig.errors import RecordingError
-from mjrig.names import suggestion
+from mjrig.errors import MjrigError, RecordingError
+from mjrig.names import listed, suggestion
+from mjrig.properties.user_code import described
 from mjrig.recording.recording import Recording
 from mjrig.sim.world import World
 from mjrig.sim2sim.compare.result import Replay
@@ -78,21 +80,25 @@ def replay(
         recording = None if is_policy(source) else as_recording(source, hints, world.timestep)
         chosen = policy if policy is not None else source if is_policy(source) else None
         looped = recording is not None and has_ticks(recording)
-        result = replay_policy(
-            chosen,
-            world,
-            recording=recording,
-            robot=robot,
-            tolerance=tolerance,
-            diagnose=diagnose and not looped,
-            command=command,
-            schedule=schedule,
-            duration=duration,
-            trials=TRIALS if trials is None else trials,
-            seed=seed,
-            workers=workers,
-        )
-        if diagnose and recording is not None and looped:
+        with _naming_memory(recording):
+            result = replay_policy(
+                chosen,
+                world,
+                recording=recording,
+                robot=robot,
+                tolerance=tolerance,
+                diagnose=diagnose and not looped,
+                command=command,
+                schedule=schedule,
+                duration=duration,
+                trials=TRIALS if trials is None else trials,
+                seed=seed,
+                workers=workers,
+            )
+        # Ticks before the recording cannot be computed again, so only a difference is explained.
+        mid_run = recording is not None and recording.began_mid_run
+        is_explained = (mid_run and result.bit_exact) or bool(result.unknown_memory)
+        if diagnose and recording is not None and looped and not is_explained:
             assert not isinstance(chosen, Recording)
             found = diagnose_recording(recording, world, robot, tolerance, policy=chosen)
             result.diagnosed(found.findings, found.notes)
@@ -108,14 +114,35 @@ def replay(
         recording = beginning(recording, duration)
     if mode == "kinematic":
         return replay_poses(recording, world, robot=robot)
-    return replay_targets(
-        recording,
-        world,
-        robot=robot,
-        tolerance=tolerance,
-        diagnose=diagnose,
-        resample=resample,
-    )
+    with _naming_memory(recording):
+        return replay_targets(
+            recording,
+            world,
+            robot=robot,
+            tolerance=tolerance,
+            diagnose=diagnose,
+            resample=resample,
+        )
+
+
+@contextmanager
+def _naming_memory(recording: Recording | None) -> Iterator[None]:
+    """Name the file and the component if a memory of a file makes a component fail.
+
+    Its types are checked before, but no check can tell whether a component works with its values.
+    """
+    try:
+        yield
+    except MjrigError:
+        raise
+    except Exception as error:
+        if recording is None or not recording.memories:
+            raise
+        parts = listed([name for name in recording.memories[0].parts if name])
+        raise RecordingError(
+            f"{recording.path}: a component failed that began with its memory in this file "
+            f"(of {parts}): {described(error)}"
+        ) from error
 
 
 def _refuse_unused(mode: str, given: Mapping[str, object]) -> None:

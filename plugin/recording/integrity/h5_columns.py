@@ -1,6 +1,8 @@
 """The columns of an HDF5 file: all inside of it, of bounded size, and damage named by its rows."""
 
 import json
+import mmap
+import struct
 import zlib
 from collections.abc import Iterator, Mapping
 from importlib import import_module
@@ -10,8 +12,13 @@ from typing import Any
 import numpy as np
 
 from mjrig.errors import MissingExtraError, RecordingError
+from mjrig.files.decoding import decoding, reason
 from mjrig.recording.integrity.limits import NUMBER, check_size
 
+#: Begin of a heap of texts, its version included; then its size.
+_HEAP, _HEAP_HEAD = b"GCOL\1\0\0\0", struct.Struct("<8sQ")
+#: An entry of such a heap: its number, 0 for free space, and its size.
+_HEAP_ENTRY = struct.Struct("<H6xQ")
 #: Attribute of a group with the checksum of all its other attributes.
 CHECKSUM = "crc32"
 
@@ -28,11 +35,45 @@ def h5py_package() -> Any:
         raise MissingExtraError("a recording in HDF5", "record", error) from error
 
 
-def reason(error: BaseException) -> str:
-    """Short text of an error of the operating system or of HDF5."""
-    text = getattr(error, "strerror", None) or " ".join(str(error).split())
-    _, found, rest = text.partition("error message = '")
-    return rest.partition("'")[0] if found else text
+def open_h5(path: Path, stream: Any = None) -> Any:
+    """The open file.
+
+    Args:
+        path: of the file.
+        stream: what is read in place of the file.
+
+    Raises:
+        RecordingError: it cannot be opened.
+        MissingExtraError: h5py is not installed.
+    """
+    h5py = h5py_package()
+    with decoding(path):
+        _check_heaps(path)
+        return h5py.File(path if stream is None else stream, "r")
+
+
+def _check_heaps(path: Path) -> None:
+    """Refuse a file in which HDF5 would search for texts forever.
+
+    HDF5 reads a heap entry by entry. An entry of free space that has no size is the next entry of
+    itself.
+
+    Raises:
+        RecordingError: there is such an entry; names its place.
+    """
+    with path.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        heap = data.find(_HEAP)
+        while heap >= 0:
+            at = heap + _HEAP_HEAD.size
+            if at > len(data):
+                return
+            end = min(len(data), heap + _HEAP_HEAD.unpack_from(data, heap)[1])
+            while at + _HEAP_ENTRY.size <= end:
+                number, size = _HEAP_ENTRY.unpack_from(data, at)
+                if number == 0 and size < _HEAP_ENTRY.size:
+                    raise RecordingError(f"{path}: is damaged: the heap at byte {heap}")
+                at += size if number == 0 else _HEAP_ENTRY.size + -(-size // 8) * 8
+            heap = data.find(_HEAP, heap + 1)
 
 
 class H5Columns(Mapping[str, "H5Column"]):
@@ -47,7 +88,8 @@ class H5Columns(Mapping[str, "H5Column"]):
         #: Groups by name, the file itself under the empty name.
         self.groups: dict[str, Any] = {}
         self._path = path
-        self._walk("", file, set())
+        with decoding(path):
+            self._walk("", file, set())
         check_size(path, sum(column.size for column in self._found.values()))
 
     def _walk(self, name: str, group: Any, seen: set[Any]) -> None:
@@ -80,7 +122,8 @@ class H5Columns(Mapping[str, "H5Column"]):
 
     def damaged_groups(self) -> list[str]:
         """The groups whose attributes do not have the checksum that was stored with them."""
-        return [name for name, group in self.groups.items() if not attributes_are_whole(group)]
+        with decoding(self._path, "attributes"):
+            return [name for name, group in self.groups.items() if not attributes_are_whole(group)]
 
 
 class H5Column:
@@ -121,11 +164,18 @@ class H5Column:
             raise RecordingError(f"{self._path}: {self._name}: must have rows")
         return self.shape[0]
 
+    def content(self) -> Any:
+        """All of it, also a single value."""
+        return self[:] if self.shape else self._read(())
+
     def __getitem__(self, rows: slice) -> Any:
+        return self._read(rows)
+
+    def _read(self, rows: Any) -> Any:
         try:
             return self._dataset[rows]
-        except (OSError, RuntimeError) as error:
-            start, stop, _ = rows.indices(len(self))
+        except Exception as error:  # h5py raises OSError, RuntimeError, ValueError and others
+            start, stop, _ = rows.indices(len(self)) if rows else (0, 1, 1)
             bad = [(a, b) for a, b in self.damaged_rows() if a < stop and b > start]
             where = f" in {said_rows(bad)}" if bad else ""
             raise RecordingError(
@@ -140,7 +190,7 @@ class H5Column:
             stop = min(start + step, len(self))
             try:
                 self._dataset[start:stop]
-            except (OSError, RuntimeError):
+            except Exception:  # likewise
                 joined = bool(bad) and bad[-1][1] == start
                 bad.append((bad.pop()[0] if joined else start, stop))
         return bad

@@ -2,7 +2,6 @@
 
 import math
 import zipfile
-import zlib
 from collections.abc import Iterable
 from io import BytesIO
 from pathlib import Path
@@ -12,17 +11,40 @@ import numpy as np
 import numpy.typing as npt
 
 from mjrig.errors import RecordingError
+from mjrig.files.decoding import decoding, reason
 from mjrig.names import listed
 from mjrig.recording.integrity.limits import NUMBER, check_size
 
 SUFFIX = ".npy"
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-#: Everything a damaged archive or array raises.
-DAMAGE = (
-    zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, KeyError, IndexError,
-    RuntimeError, NotImplementedError, SyntaxError, TypeError, UnicodeError, OverflowError,
-    MemoryError, RecursionError,
-)  # fmt: skip
+#: Why an array of Python objects is skipped.
+PICKLED = "holds Python objects, which only pickle loads, and pickle runs code; save it as numbers"
+
+
+class PickledError(RecordingError):
+    """An array that holds Python objects."""
+
+
+class NpzArrays(dict[str, npt.NDArray[Any]]):
+    """The arrays of a file by name.
+
+    Attributes:
+        skipped: arrays that are not read, and why: those of Python objects.
+    """
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self._path = path
+        self.skipped: dict[str, str] = {}
+
+    def __missing__(self, name: str) -> npt.NDArray[Any]:
+        if name in self.skipped:
+            raise RecordingError(f"{self._path}: {name}: {self.skipped[name]}")
+        raise KeyError(name)
+
+    def notes(self) -> list[str]:
+        """What was skipped, for a user."""
+        return [f"{name} is skipped: it {why}" for name, why in self.skipped.items()]
 
 
 def npz_names(path: Path) -> list[str] | None:
@@ -31,34 +53,35 @@ def npz_names(path: Path) -> list[str] | None:
     Raises:
         RecordingError: its list of entries is damaged.
     """
-    try:
+    with decoding(path):
         if not zipfile.is_zipfile(path):
             return None
         with zipfile.ZipFile(path) as archive:
             return [name.removesuffix(SUFFIX) for name in archive.namelist()]
-    except DAMAGE as error:
-        raise damaged(path, error) from error
 
 
-def npz_arrays(path: Path, *, needs: Iterable[str] = ()) -> dict[str, npt.NDArray[Any]] | None:
-    """Every array; None: it is not a zip file, or lacks one that it needs.
+def npz_arrays(path: Path, *, needs: Iterable[str] = ()) -> NpzArrays | None:
+    """Every array of numbers or texts; None: it is not a zip file, or lacks one that it needs.
 
-    Python objects are never loaded.
+    Python objects are never loaded: such arrays are in `skipped`.
 
     Raises:
-        RecordingError: it is damaged; names the array.
+        RecordingError: it is damaged, or one that it needs holds objects; names the array.
     """
-    names = npz_names(path)
-    if names is None or not set(needs) <= set(names):
+    names, needed = npz_names(path), set(needs)
+    if names is None or not needed <= set(names):
         return None
-    try:
-        with zipfile.ZipFile(path) as archive:
-            return {
-                entry.filename.removesuffix(SUFFIX): _array(path, archive, entry)
-                for entry in entries_of(path, archive)
-            }
-    except DAMAGE as error:
-        raise damaged(path, error) from error
+    arrays = NpzArrays(path)
+    with decoding(path), zipfile.ZipFile(path) as archive:
+        for entry in entries_of(path, archive):
+            name = entry.filename.removesuffix(SUFFIX)
+            try:
+                arrays[name] = _array(path, archive, entry)
+            except PickledError:
+                arrays.skipped[name] = PICKLED
+    for name in needed & set(arrays.skipped):
+        arrays[name]  # raises
+    return arrays
 
 
 def damaged_arrays(path: Path) -> dict[str, str]:
@@ -67,24 +90,17 @@ def damaged_arrays(path: Path) -> dict[str, str]:
     Raises:
         RecordingError: not even the list of arrays can be read.
     """
-    found = {}
-    try:
-        with zipfile.ZipFile(path) as archive:
-            for entry in entries_of(path, archive):
-                try:
-                    _array(path, archive, entry)
-                except RecordingError as error:
-                    found[entry.filename.removesuffix(SUFFIX)] = str(error.__cause__ or error)
-    except DAMAGE as error:
-        raise damaged(path, error) from error
-    return found
-
-
-def damaged(path: Path, error: BaseException, name: str = "") -> RecordingError:
-    """An error that names the file and the array."""
-    where = f"{name}: " if name else ""
-    what = " ".join(str(error).split()) or type(error).__name__
-    return RecordingError(f"{path}: is damaged: {where}{what}")
+    problems = {}
+    with decoding(path), zipfile.ZipFile(path) as archive:
+        for entry in entries_of(path, archive):
+            name = entry.filename.removesuffix(SUFFIX)
+            try:
+                _array(path, archive, entry)
+            except PickledError:  # as it was written
+                continue
+            except RecordingError as error:
+                problems[name] = reason(error.__cause__ or error)
+    return problems
 
 
 def entries_of(path: Path, archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
@@ -109,8 +125,7 @@ def entries_of(path: Path, archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
 
 def _array(path: Path, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> npt.NDArray[Any]:
     """One array; the whole entry is read, since its checksum is of all of it."""
-    name = entry.filename.removesuffix(SUFFIX)
-    try:
+    with decoding(path, entry.filename.removesuffix(SUFFIX)):
         content = archive.read(entry)
         stream = BytesIO(content)
         shape, in_columns, dtype = header_of(stream)
@@ -121,10 +136,6 @@ def _array(path: Path, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> npt.
         check_size(path, numbers * max(dtype.itemsize, NUMBER))
         flat = np.frombuffer(content, dtype, numbers, start)
         return flat.reshape(shape[::-1]).T if in_columns else flat.reshape(shape)
-    except RecordingError:
-        raise
-    except DAMAGE as error:
-        raise damaged(path, error, name) from error
 
 
 def header_of(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
@@ -132,6 +143,7 @@ def header_of(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
 
     Raises:
         ValueError: it is none that is read.
+        PickledError: it holds Python objects.
     """
     version = np.lib.format.read_magic(stream)
     read = {
@@ -142,7 +154,7 @@ def header_of(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
         raise ValueError(f"has version {version} of numpy's format")
     shape, in_columns, dtype = read(stream)
     if dtype.hasobject:
-        raise ValueError("Object arrays cannot be loaded when allow_pickle=False")
+        raise PickledError(PICKLED)
     if min(shape, default=0) < 0:
         raise ValueError(f"has the shape {shape}")
     return shape, in_columns, dtype

@@ -12,9 +12,16 @@ import numpy as np
 import numpy.typing as npt
 
 from mjrig.errors import RecordingError
+from mjrig.files.decoding import decoding, reason
 from mjrig.large_arrays import blocks, large_empty
 from mjrig.recording.integrity.limits import NUMBER, check_size
-from mjrig.recording.integrity.npz_arrays import DAMAGE, SUFFIX, damaged, entries_of, header_of
+from mjrig.recording.integrity.npz_arrays import (
+    PICKLED,
+    SUFFIX,
+    PickledError,
+    entries_of,
+    header_of,
+)
 
 #: Bytes that are unpacked at once.
 _PIECE = 8 << 20
@@ -75,43 +82,49 @@ class NpzMember:
             yield lambda count: self._next(stream, count * width).reshape(count, *rest)
 
     def _opened(self, archive: zipfile.ZipFile) -> IO[bytes]:
-        try:
+        with decoding(self.path, self.name):
             stream = archive.open(self.entry)
             stream.read(self.start)
-        except DAMAGE as error:
-            raise damaged(self.path, error, self.name) from error
         return stream
 
     def _next(self, stream: IO[bytes], count: int) -> npt.NDArray[Any]:
         """So many numbers; the checksum is compared after the last."""
         wanted = count * self.dtype.itemsize
-        try:
+        with decoding(self.path, self.name):
             content = stream.read(wanted)
             if len(content) != wanted:
                 raise EOFError("it ends before its last number")
-        except DAMAGE as error:
-            raise damaged(self.path, error, self.name) from error
         return np.frombuffer(content, self.dtype, count)
 
 
-def npz_members(path: Path) -> list[NpzMember] | None:
-    """The arrays by their headers; None: it is not a zip file.
+def npz_members(path: Path) -> tuple[list[NpzMember], list[str]] | None:
+    """The arrays by their headers, and notes on those that cannot be read; None: it is no zip file.
 
     Raises:
-        RecordingError: it is damaged; names the array.
+        RecordingError: no array can be read, or they are too large.
     """
-    try:
+    members: list[NpzMember] = []
+    notes: list[str] = []
+    with decoding(path):
         if not zipfile.is_zipfile(path):
             return None
         with zipfile.ZipFile(path) as archive:
-            return [_member(path, archive, entry) for entry in entries_of(path, archive)]
-    except DAMAGE as error:
-        raise damaged(path, error) from error
+            for entry in entries_of(path, archive):
+                name = entry.filename.removesuffix(SUFFIX)
+                try:
+                    members.append(_member(path, archive, entry))
+                except PickledError:
+                    notes.append(f"{name} is skipped: it {PICKLED}")
+                except RecordingError as error:
+                    notes.append(f"{name} is skipped: {reason(error.__cause__ or error)}")
+    if notes and not members:
+        raise RecordingError(f"{path}: no array can be read: {'; '.join(notes[:3])}")
+    return members, notes
 
 
 def _member(path: Path, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> NpzMember:
     name = entry.filename.removesuffix(SUFFIX)
-    try:
+    with decoding(path, name):
         with archive.open(entry) as stream:
             shape, in_columns, dtype = header_of(stream)
             start = stream.tell()
@@ -119,10 +132,6 @@ def _member(path: Path, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Npz
         if entry.file_size - start != numbers * dtype.itemsize:
             raise ValueError(f"{entry.file_size - start} bytes do not make {dtype} {shape}")
         check_size(path, numbers * max(dtype.itemsize, NUMBER))
-    except RecordingError:
-        raise
-    except DAMAGE as error:
-        raise damaged(path, error, name) from error
     return NpzMember(path, name, entry.filename, shape, dtype, in_columns, start)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from mjrig.arrays import FloatArray
 from mjrig.names import Slots, literal
+from mjrig.pattern_budget import pattern_budget
 from mjrig.properties.per_actuator import DEFAULT
 from mjrig.sim2sim.compare.finding import RepairEdit
 
@@ -73,6 +74,7 @@ def edited(authored: Any, slots: Slots, wanted: Mapping[int, object]) -> Any:
     return found | {literal(slots.names[i]): v for i, v in left.items()}
 
 
+@pattern_budget()
 def _covered(authored: Mapping[str, object], slots: Slots) -> dict[str, list[int]]:
     """The slots that each key of a mapping gives a value."""
     found = {pattern: slots.match(pattern) for pattern in authored if pattern != DEFAULT}

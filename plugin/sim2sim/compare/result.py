@@ -9,6 +9,7 @@ from typing import Any
 import mujoco
 import numpy as np
 
+from mjrig.attributes import CheckedAttributes
 from mjrig.sim2sim.compare.comparison import Comparison
 from mjrig.sim2sim.compare.finding import ReplayFinding, sentence
 from mjrig.terminal.table import format_table
@@ -56,7 +57,7 @@ class Trial:
 
 
 @dataclass
-class Replay:
+class Replay(CheckedAttributes):
     """Result of a replay: a verdict, its evidence, and the figures behind it.
 
     Attributes:
@@ -74,6 +75,8 @@ class Replay:
         joints: by name: `rmse_position`, `rmse_velocity`, `rmse_effort`, `saturation`, …
         trials: runs of a policy, the nominal one first.
         notes: assumptions, what could not be judged, and differences without effect.
+        unknown_memory: components whose memory at the start is unknown, and why; then no cause of
+            a difference is sought.
         command: the command line it was made by; empty: none.
         schedule: recorded commands of the policy, by time [s].
     """
@@ -97,6 +100,7 @@ class Replay:
     joints: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
     trials: list[Trial] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    unknown_memory: Mapping[str, str] = field(default_factory=dict)
     command: str = ""
     schedule: list[tuple[float, list[float]]] = field(default_factory=list)
     comparison: Comparison | None = None

@@ -113,6 +113,8 @@ class Diagnosis:
 
     def _is_round_off(self) -> bool:
         """Whether the error starts tiny and only grows as fast as a robot amplifies it."""
+        if not self._comparison.max_abs_position_error:
+            return False  # it ended early, or only velocities differ
         tiny, grown = (_first_above(self._comparison, e) for e in (ROUND_OFF, GROWN))
         if tiny is None:
             return True

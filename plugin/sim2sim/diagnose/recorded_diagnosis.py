@@ -14,6 +14,9 @@ from mjrig.sim2sim.diagnose.diagnosis import Diagnosis
 from mjrig.sim2sim.play.players import TargetsPlayer
 from mjrig.sim2sim.recorded_policy.policy_checks import check_policy
 
+#: Why a policy is not judged in a recording that began in the middle of a run.
+_NO_MEMORY = "the policy: its memory at the start of the recording is unknown"
+
 
 @dataclass(frozen=True)
 class RecordedDiagnosis:
@@ -53,7 +56,11 @@ def diagnose_recording(
         comparison: of the recorded setpoints replayed here; None: they are replayed first.
         resample: allow another timestep than the recording's.
     """
-    found, unclear = check_policy(recording, world, robot, policy)
+    if recording.memories or not recording.began_mid_run:
+        found, unclear = check_policy(recording, world, robot, policy)
+    else:
+        has_policy = any(actor.policy is not None for actor in recording.actors.values())
+        found, unclear = [], [_NO_MEMORY] if has_policy else []
     notes = [f"{UNCLEAR}{text}" for text in unclear]
     if any(f.confident for f in found):
         return RecordedDiagnosis(found, notes)

@@ -42,7 +42,8 @@ from mjrig.sim2sim.diagnose.recorded_diagnosis import RecordedDiagnosis
 from mjrig.sim2sim.modes.targets_mode import describe
 from mjrig.sim2sim.play.policy_loop import command_policy, find_robot, in_the_loop
 from mjrig.sim2sim.play.recorded_command import recorded_schedule, recorded_seed
-from mjrig.sim2sim.play.start import start
+from mjrig.sim2sim.play.recorded_memory import recorded_memory
+from mjrig.sim2sim.play.start import start, unknown_notes
 from mjrig.sim2sim.play.trial_pool import run_trials
 from mjrig.sim2sim.play.trials import PolicyRun, run_policy, statistics, untried
 from mjrig.sim2sim.recorded_policy.recomputed import real_ticks
@@ -79,7 +80,10 @@ def replay_policy(
     with in_the_loop(policy, world, actor) as component:
         note = ""
         if matches and command is None and schedule is None:
-            schedule, note = recorded_schedule(matches[0].recorded, component, world.timestep)
+            recorded = matches[0].recorded
+            mid_run = recording is not None and recording.began_mid_run
+            began = float(recorded.time[0]) if mid_run else 0.0
+            schedule, note = recorded_schedule(recorded, component, world.timestep, began)
         command_policy(component, command, schedule)
         begin: Callable[[], object] = (
             world.reset if recording is None else partial(start, world, recording, matches)
@@ -91,6 +95,8 @@ def replay_policy(
         result.notes += [note] if note else []
         found = None
         if recording is not None:
+            result.unknown_memory = recorded_memory(world, recording, matches, 0).unknown
+            result.notes += unknown_notes(result.unknown_memory)
             found = compare(recording, matches, run.track, tolerance=tolerance)
             result.tolerance = tolerance
         described = matches or (match_robot(world, _nothing(actor), actor),)

@@ -1,14 +1,15 @@
 """Mode targets: re-simulate the recorded setpoints with the controllers of this world."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from mjrig.names import listed
 from mjrig.recording.recording import Recording
 from mjrig.sim.world import World
 from mjrig.sim2sim.compare.comparison import Comparison, JointError, compare
 from mjrig.sim2sim.compare.matching import Match
-from mjrig.sim2sim.compare.result import DIFFERS, MATCHES, WITHIN, Replay
+from mjrig.sim2sim.compare.result import DIFFERS, MATCHES, UNKNOWN, WITHIN, Replay
 from mjrig.sim2sim.compare.source import scene_name
 from mjrig.sim2sim.compare.track import Track, base_of, record
 from mjrig.sim2sim.diagnose.recorded_diagnosis import diagnose_recording
@@ -33,15 +34,23 @@ def replay_targets(
     result = Replay("targets", str(recording.path), scene_name(world), evidence=EVIDENCE)
     result.tolerance = tolerance
     with TargetsPlayer(recording, world, robot=robot, resample=resample) as player:
-        source = player.start()
+        started = player.start()
+        result.unknown_memory, unrepeated = started.unknown, player.unrepeated
         track = record(world, player.steps)
         matches, ratio = player.matches, player.ratio
-        result.notes += [*recording.notes, *player.notes, f"the start is {source}"]
+        result.notes += [*recording.notes, *player.notes, *started.notes]
         result.notes += [f"{label} was disabled during the replay" for label in player.silenced]
+        result.notes += [
+            f"{label} commands its robot and cannot be disabled: the replay ignored its commands"
+            for label in player.overruled
+        ]
+        result.notes += [f"{path}: not repeated: {why}" for path, why in unrepeated.items()]
     found = compare(recording, matches, track, tolerance=tolerance, ratio=ratio)
     describe(result, world, matches, track, found)
     result.verdict = verdict(found, tolerance)
-    if diagnose and not found.bit_exact:
+    if (started.unknown or unrepeated) and not found.bit_exact:
+        explain_unknown(result, unrepeated)
+    elif diagnose and not found.bit_exact:
         diagnosis = diagnose_recording(
             recording, world, robot, tolerance, comparison=found, resample=resample
         )
@@ -55,6 +64,17 @@ def verdict(comparison: Comparison, tolerance: float) -> str:
     if comparison.bit_exact:
         return MATCHES
     return WITHIN if comparison.max_abs_position_error <= tolerance else DIFFERS
+
+
+def explain_unknown(result: Replay, unrepeated: Mapping[str, str]) -> None:
+    """The run differs and not everything could be as in the recording: no cause is sought."""
+    if result.unknown_memory:
+        names = listed(result.unknown_memory)
+        result.evidence += f"; the memory of {names} at the start is unknown"
+    if unrepeated:
+        result.evidence += f"; live edits of {listed(unrepeated)} are not repeated"
+    if result.verdict != WITHIN:
+        result.verdict = UNKNOWN
 
 
 def describe(

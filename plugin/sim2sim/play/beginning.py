@@ -36,6 +36,7 @@ def beginning(recording: Recording, duration: float) -> Recording:
         steps=steps,
         actors={name: _actor(actor, steps) for name, actor in recording.actors.items()},
         states=_states(recording.states, steps),
+        memories=tuple(memory for memory in recording.memories if memory.step <= steps),
         segments=tuple(first for first in recording.segments if first < steps),
     )
 

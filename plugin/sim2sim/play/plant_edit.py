@@ -15,6 +15,7 @@ from mjrig.errors import MjrigError
 from mjrig.model.binding import ActuatorBinding
 from mjrig.properties import registry
 from mjrig.properties.component import Component
+from mjrig.properties.has_properties import HasProperties
 from mjrig.sim.plant_of import INTEGRATORS, SOLVERS, plant_of
 from mjrig.sim.world import World
 
@@ -121,17 +122,22 @@ class PlantEdit:
             array[i] = left[name]
         for _, name in mine:
             left.pop(name, None)
-        self.assign(controller, what, array)
+        law: Any = controller.__dict__.get("law")
+        is_own = law is None or what == "torque_limit"
+        self.assign(controller if is_own else law, what, array)
 
-    def assign(self, controller: ArticulationController, what: str, value: object) -> None:
-        """Set a property of a controller; undoing restores its authored value."""
-        prop = controller.property_named(what)
-        if controller.is_authored(what):
-            before = controller.authored(what)
-            self._undo.append(lambda: prop.assign(controller, before))
+    def assign(self, owner: HasProperties, what: str, value: object) -> None:
+        """Set a property; undoing restores its authored value. None: its default."""
+        prop = owner.property_named(what)
+        if owner.is_authored(what):
+            before = owner.authored(what)
+            self._undo.append(lambda: prop.assign(owner, before))
         else:
-            self._undo.append(lambda: controller.unset(what))
-        prop.assign(controller, value)
+            self._undo.append(lambda: owner.unset(what))
+        if value is None:
+            owner.unset(what)
+        else:
+            prop.assign(owner, value)
 
     def _set_servo(self, binding: ActuatorBinding, what: str, value: float) -> None:
         model, i = self._world.model, binding.actuator_id

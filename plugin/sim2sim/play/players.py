@@ -2,12 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from typing import Any, Self
+from functools import partial
+from operator import itemgetter
+from typing import Any, ClassVar, Final, Self
 
 import mujoco
 import numpy as np
 
 from mjrig.arrays import FloatArray
+from mjrig.attributes import CheckedAttributes
 from mjrig.control.setpoints import Lease, Source
 from mjrig.errors import RecordingError
 from mjrig.names import literal
@@ -15,17 +18,22 @@ from mjrig.properties.component import ActorComponent
 from mjrig.recording.recording import JointColumns, Recording
 from mjrig.sim.world import World
 from mjrig.sim2sim.compare.matching import Match, match
+from mjrig.sim2sim.play.commanding import overruled, silenced
 from mjrig.sim2sim.play.plant_edit import PlantEdit
-from mjrig.sim2sim.play.start import silenced, start
+from mjrig.sim2sim.play.recorded_edits import PropertyEdit, RecordedEdits, recorded_edits
+from mjrig.sim2sim.play.start import RecordedStart, start
 
 NEVER = np.iinfo(np.int64).max
 
 
-class KinematicPlayer:
+class KinematicPlayer(CheckedAttributes):
     """Shows the poses of a recording; nothing is simulated, and other robots are left alone.
 
     Positions are interpolated between samples, quaternions on the great circle.
     """
+
+    matches: Final[tuple[Match, ...]]
+    notes: Final[tuple[str, ...]]
 
     def __init__(self, recording: Recording, world: World, *, robot: str = "") -> None:
         self._world = world
@@ -103,8 +111,13 @@ def slerp(a: FloatArray, b: FloatArray, share: float) -> FloatArray:
 class RecordedTargets(ActorComponent):
     """Writes the recorded setpoints of one robot, step by step, and changes its gains with them."""
 
-    def play(self, world: World, pair: Match, ratio: float = 1.0) -> Self:
+    _remembered: ClassVar[tuple[str, ...]] = ("_next_step",)
+
+    def play(
+        self, world: World, pair: Match, ratio: float = 1.0, edits: RecordedEdits | None = None
+    ) -> Self:
         """Play a recording; `ratio` is the number of steps here per recorded step."""
+        edits = edits or RecordedEdits()
         commands = pair.recorded.commands
         assert commands is not None
         first = int(pair.recorded.step[0])
@@ -112,8 +125,16 @@ class RecordedTargets(ActorComponent):
         rows = np.stack([commands.position, commands.velocity, commands.feedforward])
         self._rows = rows[:, :, there]
         self._starts = np.round((commands.step - first) * ratio).astype(np.int64)
-        changes = pair.recorded.gain_changes
-        self._gains = [(round((c.step - first) * ratio), c.gains) for c in changes]
+        self._edit, self._edits, self._plant_edits = (
+            PlantEdit(world, pair.robot) for _ in range(3)
+        )
+        gains = [(c.step, partial(self._set_gains, c.gains)) for c in pair.recorded.gain_changes]
+        laws = [(e.step, partial(self._repeat, self._edits, e)) for e in edits.laws]
+        plant = [(e.step, partial(self._repeat, self._plant_edits, e)) for e in edits.plant]
+        self._changes, self._plant = (
+            [(round((step - first) * ratio), change) for step, change in changes]
+            for changes in (sorted([*laws, *gains], key=itemgetter(0)), plant)
+        )
         self._pair = pair
         self._names = pair.robot.actuator_names
         self._inputs = [
@@ -121,13 +142,13 @@ class RecordedTargets(ActorComponent):
             for name, values in commands.inputs.items()
             if name in pair.robot.setpoints.input_values
         ]
-        self._edit = PlantEdit(world, pair.robot)
         self._lease: Lease | None = None
         self.seek(0)
         return self
 
     def prepare(self) -> None:
         self._step, self._row, self._change, self._next = 0, -1, 0, NEVER
+        self._plant_change, self._plant_next = 0, NEVER
 
     def attach(self, articulation: Any) -> None:
         names = [articulation.actuator_names[i] for i in self._here]
@@ -139,21 +160,36 @@ class RecordedTargets(ActorComponent):
         self._values = articulation.setpoints.values
 
     def detach(self) -> None:
-        self._edit.undo()
+        self._undo()
+        self._plant_edits.undo()
         if self._lease is not None:
             self._lease.release()
 
     def seek(self, step: int) -> None:
         """The next physics step is step `step` of the recording."""
-        if sum(start <= step for start, _ in self._gains) != self._change:
-            self._edit.undo()
+        if sum(start <= step for start, _ in self._changes) != self._change:
+            self._undo()
             self._change = 0
         self._step, self._row, self._next = step, -1, step
+        if sum(start <= step for start, _ in self._plant) != self._plant_change:
+            self._plant_edits.undo()
+            self._plant_change = 0
+        self._change_plant()
 
     def before_controls(self, time: float) -> None:
         if self._step >= self._next:
             self._apply()
         self._step += 1
+        if self._step >= self._plant_next:  # components of the plant run before this one
+            self._change_plant()
+
+    def _change_plant(self) -> None:
+        """Repeat edits of the plant that precede the next step."""
+        due = [change for start, change in self._plant if start <= self._step]
+        for change in due[self._plant_change :]:
+            change()
+        self._plant_change = len(due)
+        self._plant_next = min((s for s, _ in self._plant[len(due) :]), default=NEVER)
 
     def _apply(self) -> None:
         """A command or a change of gains falls on this step, or we have just jumped here."""
@@ -163,12 +199,20 @@ class RecordedTargets(ActorComponent):
             self._values[:, self._here] = self._rows[:, row]
             for vector, values in self._inputs:
                 vector[:] = values[row]
-        while self._change < len(self._gains) and self._gains[self._change][0] <= self._step:
-            self._set_gains(self._gains[self._change][1])
+        while self._change < len(self._changes) and self._changes[self._change][0] <= self._step:
+            self._changes[self._change][1]()
             self._change += 1
         following = [int(self._starts[row + 1])] if row + 1 < len(self._starts) else []
-        following += [s for s, _ in self._gains[self._change : self._change + 1]]
+        following += [s for s, _ in self._changes[self._change : self._change + 1]]
         self._next = min(following, default=NEVER)
+
+    def _undo(self) -> None:
+        self._edit.undo()
+        self._edits.undo()
+
+    @staticmethod
+    def _repeat(edits: PlantEdit, edit: PropertyEdit) -> None:
+        edits.assign(edit.owner, edit.name, edit.value)
 
     def _set_gains(self, gains: Mapping[str, FloatArray] | None) -> None:
         self._edit.undo()
@@ -180,19 +224,35 @@ class RecordedTargets(ActorComponent):
             }
             self._edit.set_gains(what, named)
 
-    def memory(self) -> Any:
+    def remembers(self) -> bool:
+        return False  # everything it commands is in the recording
+
+    @property
+    def _next_step(self) -> int:
         return self._step
 
-    def restore(self, memory: Any) -> None:
-        self.seek(memory)
+    @_next_step.setter
+    def _next_step(self, step: int) -> None:
+        self.seek(step)
 
 
-class TargetsPlayer:
+class TargetsPlayer(CheckedAttributes):
     """Plays recorded setpoints through the controllers of a world, as it is stepped.
 
-    While it is open, gaits and policies of the robots it plays are off. Use it in a `with` block,
+    While it is open, gaits and policies of the robots it plays are off, and commands of other
+    components are ignored. Use it in a `with` block,
     or `close` it; then everything is as before, except the state.
     """
+
+    matches: Final[tuple[Match, ...]]
+    ratio: Final[float]
+    notes: Final[tuple[str, ...]]
+    steps: Final[int]
+    silenced: Final[tuple[str, ...]]
+    #: Components without `enabled` that tried to command a robot; grows while it plays.
+    overruled: Final[list[str]]
+    #: Live edits of the recording that are not repeated, and why.
+    unrepeated: dict[str, str]
 
     def __init__(
         self,
@@ -205,32 +265,37 @@ class TargetsPlayer:
         self._world, self._recording = world, recording
         self.matches = match(recording, world, robot)
         self.ratio = check_playable(recording, self.matches, world, resample=resample)
-        self.notes = tuple(n for m in self.matches for n in m.notes)
+        notes = [n for m in self.matches for n in m.notes]
         steps = playable_steps(recording)
         if steps < recording.steps:
-            self.notes += (
+            notes.append(
                 f"the state was reset after {steps * recording.timestep:g} s of "
-                f"{recording.duration:g} s: only the time before that is replayed",
+                f"{recording.duration:g} s: only the time before that is replayed"
             )
+        self.notes = tuple(notes)
         self.steps = round(steps * self.ratio)
+        self.unrepeated = {}
         self._playing: list[tuple[Match, RecordedTargets]] = []
         self._stack = ExitStack()
         robots = [m.robot for m in self.matches]
         self.silenced = tuple(self._stack.enter_context(silenced(robots)))
+        self.overruled = self._stack.enter_context(overruled(robots))
         try:
             for pair in driven(self.matches):
-                component = RecordedTargets().play(world, pair, self.ratio)
+                edits = recorded_edits(recording, pair)
+                self.unrepeated |= edits.unrepeated
+                component = RecordedTargets().play(world, pair, self.ratio, edits)
                 pair.robot.add_component(component)
                 self._playing.append((pair, component))
         except BaseException:
             self.close()
             raise
 
-    def start(self) -> str:
-        """Put the robots into the initial recorded state; returns what it was taken from."""
-        found = start(self._world, self._recording, self.matches)
+    def start(self) -> RecordedStart:
+        """Put the robots into the initial recorded state, with the memory of their components."""
+        started = start(self._world, self._recording, self.matches)
         self.seek(0)
-        return found
+        return started
 
     def seek(self, step: int) -> None:
         """Command from step `step` on; the state is left as it is."""

@@ -11,7 +11,7 @@ from mjrig.errors import PropertyError, RecordingError
 from mjrig.names import listed
 from mjrig.properties import registry
 from mjrig.sim.world import World
-from mjrig.sim2sim.play.start import commands
+from mjrig.sim2sim.play.commanding import commands
 
 
 def find_robot(world: World, name: str = "") -> Articulation:

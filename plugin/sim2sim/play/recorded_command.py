@@ -12,9 +12,11 @@ Schedule = Sequence[tuple[float, Sequence[float]]]
 
 
 def recorded_schedule(
-    recorded: ActorRecording, policy: PolicyComponent, timestep: float
+    recorded: ActorRecording, policy: PolicyComponent, timestep: float, began: float = 0.0
 ) -> tuple[Schedule | None, str]:
     """Times since the policy began and commands, where they change, and a note for the report.
+
+    `began` is the time at which the recording began [s].
 
     None: there are none, or of another size than the policy takes, which the note says.
     """
@@ -25,7 +27,8 @@ def recorded_schedule(
     if given != size:
         many = how_many(given, "value")
         return None, f"the recorded commands have {many}, the policy takes {size}: not used"
-    after = np.asarray(ticks.step, dtype=np.int64) - policy.stand_steps
+    before = policy.stand_steps - round(began / timestep)
+    after = np.asarray(ticks.step, dtype=np.int64) - before
     rows = np.asarray(ticks.command, dtype=np.float64)
     begun = max(int(np.searchsorted(after, 0, side="right")) - 1, 0)
     after, rows = np.maximum(after[begun:], 0), rows[begun:]

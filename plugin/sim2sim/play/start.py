@@ -1,33 +1,86 @@
 """Put a world into the state in which a recording begins."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import mujoco
 import numpy as np
 
 from mjrig.arrays import FloatArray
-from mjrig.control.articulation import Articulation
-from mjrig.control.controller import ArticulationController
-from mjrig.control.plant_component import PlantComponent
-from mjrig.properties.component import ActorComponent
+from mjrig.properties.user_code import described
 from mjrig.recording.recording import Recording
 from mjrig.sim.plant_of import model_hash
 from mjrig.sim.world import World
 from mjrig.sim2sim.compare.matching import Match
+from mjrig.sim2sim.play.recorded_memory import RecordedMemory, recorded_memory
 
 _STATE = mujoco.mjtState.mjSTATE_INTEGRATION
 
 
-def start(world: World, recording: Recording, matches: Sequence[Match], row: int = 0) -> str:
+@dataclass(frozen=True)
+class RecordedStart:
+    """How a world was put into a recorded state.
+
+    Attributes:
+        source: what the state was taken from, as text.
+        unknown: components that remember earlier steps and whose memory is unknown, and why.
+    """
+
+    source: str
+    unknown: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def notes(self) -> list[str]:
+        """The same for a report."""
+        return [f"the start is {self.source}", *unknown_notes(self.unknown)]
+
+
+def unknown_notes(unknown: Mapping[str, str]) -> list[str]:
+    """A note for each component whose memory is unknown."""
+    return [f"the memory of {name} at the start is unknown: {why}" for name, why in unknown.items()]
+
+
+def start(
+    world: World, recording: Recording, matches: Sequence[Match], row: int = 0
+) -> RecordedStart:
     """Reset the world and put the recorded robots where sample `row` has them.
 
-    Returns what the state was taken from, as text. Robots that were not recorded stay at their
-    own start.
+    Components get the memory they had then. Robots that were not recorded stay at their own start.
     """
     world.reset()
+    _place(world, recording, matches, row)
+    full = _full_state(world, recording, matches, row)
+    memory = recorded_memory(world, recording, matches, row)
+    before = world.snapshot(unknown={})
+    source = "joint positions and velocities" if full is None else "the full integration state"
+    if memory.actors:
+        try:
+            _restore(world, full, memory)
+        except Exception as error:  # of another version, whose components remembered other things
+            why = f"what the file has does not fit: {described(error):.200}"
+            world.restore(before)  # or components would clear what they cannot use
+            world.reset()
+            _place(world, recording, matches, row)
+            memory = RecordedMemory(unknown=dict.fromkeys(memory.restored, why))
+        else:
+            return RecordedStart(source, memory.unknown)
+    if full is not None:
+        mujoco.mj_setState(world.model, world.data, full, _STATE)
+    return RecordedStart(source, memory.unknown)
+
+
+def _restore(world: World, full: FloatArray | None, memory: RecordedMemory) -> None:
+    snapshot = world.snapshot(unknown={})
+    snapshot = replace(snapshot, actors={**snapshot.actors, **memory.actors})
+    if full is not None:
+        snapshot = replace(snapshot, integration=full, **memory.engine)
+    world.restore(snapshot)
+
+
+def _place(world: World, recording: Recording, matches: Sequence[Match], row: int) -> None:
     data = world.data
+    if recording.began_mid_run:  # policies, gaits and decimation follow the clock
+        data.time = float(matches[0].recorded.time[row])
     for match in matches:
         recorded, robot = match.recorded, match.robot
         match.qpos(recorded.qpos[row], data.qpos)
@@ -44,11 +97,6 @@ def start(world: World, recording: Recording, matches: Sequence[Match], row: int
         robot.prime()
     # A reset runs mj_forward, which moves the warm start: other loops begin without one.
     data.qacc_warmstart[:] = 0.0
-    full = _full_state(world, recording, matches, row)
-    if full is None:
-        return "joint positions and velocities"
-    mujoco.mj_setState(world.model, data, full, _STATE)
-    return "the full integration state"
 
 
 def _full_state(
@@ -64,7 +112,9 @@ def _full_state(
     if states is None or states.state.shape[1:] != (size,) or recorded.qvel is None:
         return None
     rows = np.flatnonzero(states.step == recorded.step[row])
-    if not len(rows) or len(matches) < len(world.articulations):
+    # Grounds and lights have no state, and no recording.
+    others = [r for r in world.articulations.values() if r.joint_names or r.actuators]
+    if not len(rows) or len(matches) < len(others):
         return None
     found: FloatArray = states.state[rows[0]]
     data = mujoco.MjData(world.model)
@@ -84,25 +134,3 @@ def is_same_model(world: World, recording: Recording) -> bool:
     here = model_hash(world.model)
     plants = (actor.plant for actor in recording.actors.values())
     return any(plant.overall.get("model_hash") == here for plant in plants)
-
-
-@contextmanager
-def silenced(robots: Sequence[Articulation]) -> Iterator[list[str]]:
-    """Disable components that command these robots (gaits, policies); yields their labels."""
-    off: list[ActorComponent] = []
-    for robot in robots:
-        for component in robot.components:
-            if commands(component) and component.__dict__.get("enabled", False):
-                component.assign({"enabled": False})
-                off.append(component)
-    try:
-        yield [c.label for c in off]
-    finally:
-        for component in off:
-            component.assign({"enabled": True})
-
-
-def commands(component: ActorComponent) -> bool:
-    """Whether a component moves setpoints by itself."""
-    own = type(component).before_controls is not ActorComponent.before_controls
-    return own and not isinstance(component, ArticulationController | PlantComponent)

@@ -30,6 +30,8 @@ class NetworkCheck:
         self._case = case
         self.open: list[str] = []
         self.rest: float | None = None
+        #: Whether its outputs depend on ticks before the first recorded one.
+        self._remembers = False
 
     def run(self, *, terms_agree: bool) -> list[ReplayFinding]:
         """Findings.
@@ -53,6 +55,9 @@ class NetworkCheck:
             return []
         columns = [case.joints.index(j) for j in case.policy.joints]
         recorded = case.ticks.action[rows][:, columns].astype(np.float64)
+        if not case.from_the_start:
+            without = case.policy.answers(seen[1:]).astype(np.float64)
+            self._remembers = not np.array_equal(without, here[1:])
         return self._compared(recorded, here, terms_agree)
 
     def _compared(
@@ -67,7 +72,8 @@ class NetworkCheck:
             self.rest = float(off.max())
             return []
         late = off[int(FORGOTTEN * len(off)) :]
-        if float(late.max()) < AGREES * size and not self._case.from_the_start:
+        is_forgotten = float(late.max()) < AGREES * size and not self._case.from_the_start
+        if is_forgotten or self._remembers:
             self.open.append("the network's memory at the first recorded tick was not recorded")
             return []
         smoothed = self._smoothed(recorded, here)

@@ -197,7 +197,7 @@ def test_an_npz_that_lacks_an_array_is_refused(recording: Recording, tmp_path: P
         for entry in archive.infolist():
             if entry.filename != "robot/qvel.npy":
                 less.writestr(entry, archive.read(entry))
-    message = f"{bad}: is damaged: it does not hold the arrays it was written with"
+    message = f"{bad}: is damaged: it does not hold the arrays it was written with: robot/qvel"
     with refused(mjrig.RecordingError, message):
         mjrig.read_recording(bad)
 

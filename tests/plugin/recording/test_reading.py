@@ -1,7 +1,7 @@
 """Reading recordings: ours in three formats, and what is none."""
 
 import json
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import mjrig
 from mjrig.cli.main import main
 from mjrig.components import PDController
 from mjrig.recording.csv_file import write_csv
-from mjrig.recording.npz_file import write_npz
+from mjrig.recording.npz_file import META, write_npz
 from mjrig.recording.recording import Recording
 from tests.plugin.recording.ticking import Ticking
 from tests.plugin.recording.worlds import record, wiggle
@@ -223,7 +223,7 @@ def test_a_newer_version_is_refused(path: Path, tmp_path: Path) -> None:
         ("actors/robot", "joints", "[{", "is damaged: the attribute joints is not JSON: "),
         ("/", "timestep", -0.1, "timestep: must be a number > 0, got "),
         ("/", "seed", "x", "seed: must be a whole number, got 'x'"),
-        ("actors/robot", "plant", "3", "is damaged: reader mjrig_h5 failed with AttributeError: "),
+        ("actors/robot", "plant", "3", "is damaged: actors/robot.plant: must be an object, got 3"),
     ],
 )
 def test_an_attribute_that_says_nothing_is_named(
@@ -296,7 +296,7 @@ def test_an_empty_file_is_called_empty(tmp_path: Path, name: str) -> None:
         ({"robot/time": np.full(31, np.inf)}, "robot/time: row 0 is inf"),
         ({"robot/step": np.zeros(31)}, "robot/step: must increase, but row 1 is 0 after 0"),
         ({"robot/time": np.array(["x"] * 31)}, "robot/time: must hold numbers, got <U1"),
-        ({"robot/step": np.arange(31) - 1}, "robot/step: must be steps from 0 to 30, got -1"),
+        ({"robot/step": np.arange(31) - 1}, "robot/step: must be whole numbers >= 0, row 0 is -1"),
         (
             {"robot/setpoint/step": np.append(np.arange(29), 99)},
             "robot/setpoint/step: must be steps from 0 to 30, got 99",
@@ -326,12 +326,29 @@ def test_a_broken_npz_is_named(
         mjrig.read_recording(bad)
 
 
-def test_an_npz_never_unpickles(recording: Recording, tmp_path: Path) -> None:
-    bad = tmp_path / "bad.npz"
-    evil = np.array([{"a": 1}], dtype=object)
-    np.savez(bad, mjrig_recording=np.array("{}"), evil=evil)
-    with pytest.raises(mjrig.RecordingError, match=r"bad\.npz: is damaged: evil: Object arrays"):
+def test_an_array_of_objects_is_never_unpickled_and_others_are_read(
+    recording: Recording, tmp_path: Path
+) -> None:
+    good, bad = tmp_path / "good.npz", tmp_path / "bad.npz"
+    write_npz(recording, good)
+    with np.load(good, allow_pickle=False) as file:
+        arrays = {name: file[name] for name in file.files}
+    meta = json.loads(str(arrays[META]))
+    del meta["arrays"]
+    arrays[META] = np.array(json.dumps(meta))
+    objects = np.array([{"a": 1}], dtype=object)
+    np.savez(bad, allow_pickle=True, **arrays, extra=objects)
+    read = mjrig.read_recording(bad)
+    assert same(replace(read, path=recording.path, notes=()), everything(good, recording.path))
+    assert any(note.startswith("extra is skipped: it holds Python objects") for note in read.notes)
+    np.savez(bad, allow_pickle=True, **arrays | {"robot/qpos": objects})
+    with pytest.raises(mjrig.RecordingError, match=r"bad\.npz: robot/qpos: holds Python objects"):
         mjrig.read_recording(bad)
+
+
+def everything(path: Path, named: Path) -> Recording:
+    """A recording as if it were read from another file."""
+    return replace(mjrig.read_recording(path), path=named, notes=())
 
 
 @pytest.mark.parametrize(

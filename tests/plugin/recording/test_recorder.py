@@ -162,15 +162,21 @@ def test_a_reset_or_restore_begins_a_segment(tmp_path: Path) -> None:
     assert recording.actors["robot"].time[10] == recording.actors["robot"].time[15] == 0.0
 
 
-def test_a_divergence_ends_a_segment_and_the_recording_goes_on(tmp_path: Path) -> None:
-    world = make_world(hinge(inertia=1e-6), [PDController(kp=1e9, kv=0, torque_limit=1e12)])
+@pytest.mark.parametrize("kp", [40, 1e9])  # in the third step, in the first
+def test_a_divergence_ends_a_segment_and_the_recording_goes_on(kp: float, tmp_path: Path) -> None:
+    world = make_world(hinge(inertia=1e-6), [PDController(kp=kp, kv=0, torque_limit=1e12)])
     world["robot"].set_targets({"swing": 1.0})
     with mjrig.Recorder(world, tmp_path / "run.h5") as recorder:
         world.step(50)
         assert recorder.steps == 50
     kinds = {event.kind for event in world.events}
     assert "diverged" in kinds
-    assert len(mjrig.read_recording(tmp_path / "run.h5").segments) > 1
+    assert mjrig.read_recording(tmp_path / "run.h5").segments == (0, 3 if kp == 40 else 1)
+    world.reset()  # which diverges in the same step as the recorded run
+    replay = mjrig.replay(tmp_path / "run.h5", world)
+    assert replay.bit_exact
+    assert replay.diagnosis == []
+    assert not any("rounding" in note for note in replay.notes)
 
 
 def test_live_edits_are_logged_with_the_gains_they_led_to(tmp_path: Path) -> None:

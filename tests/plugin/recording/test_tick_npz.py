@@ -102,7 +102,7 @@ def test_other_files_are_not_claimed(tmp_path: Path) -> None:
         ({"policy_step": np.arange(10)[::-1]}, "policy_step must grow from 0 to at most 100"),
         ({"meta_nq": 12}, "5 joints do not make nq 12 and nv 10 with free joints only"),
         ({"meta_n_physics_steps": 0}, "meta.n_physics_steps must be a whole number >= 1, got 0"),
-        ({"meta_timestep": 0.0}, "meta.timestep must be > 0 s, got 0.0"),
+        ({"meta_timestep": 0.0}, "meta.timestep must be > 0 and < 1000 s, got 0.0"),
         ({"meta_tau_dofs": [6, 7]},
          "meta.tau_dofs does not name one joint for each of 4 actuators"),
         ({"meta_policy_to_actuator": [0, 0, 1, 2]},
@@ -141,7 +141,11 @@ def test_a_truncated_file_is_refused(tmp_path: Path) -> None:
 
 def test_objects_are_never_unpickled(tmp_path: Path) -> None:
     path = write_ticks(tmp_path / "a.npz", policy_cmd=np.array([{}, []], dtype=object))
-    with pytest.raises(mjrig.RecordingError, match="allow_pickle"):
+    recording = read(path, {})
+    assert recording is not None
+    assert any("policy_cmd is skipped: it holds Python objects" in n for n in recording.notes)
+    path = write_ticks(tmp_path / "a.npz", policy_target=np.array([{}, []], dtype=object))
+    with pytest.raises(mjrig.RecordingError, match="policy_target: holds Python objects"):
         read(path, {})
 
 

@@ -1,0 +1,1 @@
+"""Memory of components in recordings: as JSON and named arrays, and back."""

@@ -28,10 +28,12 @@ def update(obj: HasProperties, data: Mapping[str, Any]) -> None:
     """
     with obj.changes():
         now = obj.to_data()
+        is_key = "type" not in type(obj)._properties  # of the class, which a file may leave out
         for name in now.keys() - data.keys():
-            obj.unset(name)
+            if not (name == "type" and is_key):
+                obj.unset(name)
         for name, value in data.items():
-            if name == "type" and name not in type(obj)._properties:
+            if name == "type" and is_key:
                 continue
             if name not in now or not same(now[name], value):
                 _update_property(obj, name, now.get(name), value)

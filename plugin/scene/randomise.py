@@ -10,6 +10,7 @@ import numpy as np
 from mjrig.arrays import FloatArray
 from mjrig.errors import PropertyError
 from mjrig.names import suggestion
+from mjrig.pattern_budget import pattern_budget
 from mjrig.patterns import compile_pattern
 from mjrig.properties.has_properties import HasProperties
 from mjrig.properties.per_actuator import PerActuator
@@ -98,6 +99,7 @@ def draws(entry: Randomise, names: Sequence[str], seed: tuple[int, ...]) -> list
     return [(k, Draw(entry, rest, (*seed, k))) for k, rest in _matches(entry, names)]
 
 
+@pattern_budget()
 def _matches(entry: Randomise, names: Sequence[str]) -> list[tuple[int, str]]:
     """(actor index, rest of the path) of an entry; its actor pattern may have dots itself."""
     parts = entry.path.split(".")

@@ -15,6 +15,7 @@ from mjrig.scene.actor_parts import NAME
 from mjrig.scene.apply_data import keys_of, update
 from mjrig.scene.include import Include
 from mjrig.scene.included import included_actor
+from mjrig.scene.item_tracking import item_tree
 from mjrig.scene.load_context import MAX_FILES
 from mjrig.scene.scene_file import SceneFile
 from mjrig.scene.scene_parts import CollisionGroup, Frame, Randomise
@@ -24,6 +25,7 @@ from mjrig.scene.sim_options import SimOptions
 from mjrig.yaml_text.comparison import same
 from mjrig.yaml_text.variables import Resolved
 from mjrig.yaml_text.yaml_document import Keys
+from mjrig.yaml_text.yaml_nodes import count_values
 
 
 class Variables(Table):
@@ -32,7 +34,9 @@ class Variables(Table):
     def assign(self, obj: HasProperties, value: object) -> None:
         assert isinstance(obj, SceneDescription)
         with obj.changes():
+            before = count_values(obj.vars)
             super().assign(obj, value)
+            obj._check_size(count_values(obj.vars) - before)
             obj._put_variables_in()
 
 
@@ -85,11 +89,14 @@ class SceneDescription(SceneFile):
     def _put_variables_in(self) -> None:
         """Resolve everything again that uses changed variables."""
         data = self.to_data()
-        if self._text is None or same(self._text.data.get("vars", {}), data.get("vars", {})):
+        if self._text is None:
+            self.variables()  # refuses what does not exist
             return
-        self._text = self._text.with_variables(data)
+        if same(self._text.data.get("vars", {}), data.get("vars", {})):
+            return
+        self._text = self._text.with_variables(data, item_tree(self))
         update(self, self._text.data)
-        self._text = self._text.understood_as(self.to_data())
+        self._text = self._text.reinterpreted_as(self.to_data(), item_tree(self))
 
     # Included files -----------------------------------------------------------------------------
 
@@ -170,6 +177,9 @@ class SceneDescription(SceneFile):
         items: Sequence[ActorDescription | Frame | CollisionGroup],
         taken: dict[str, str],
     ) -> None:
+        names = [item.name for item in items]
+        if len({*taken, *names}) == len(taken) + len(names) and all(map(NAME.fullmatch, names)):
+            return  # the usual case, at every change of anything in the scene
         seen = dict(taken)
         for i, item in enumerate(items):
             if not item.name:
@@ -236,7 +246,7 @@ class SceneDescription(SceneFile):
         if model is not None:
             properties = {"model": str(model), **properties}
         actor = type(self).actors.base(name=name, **properties)
-        self.actors = (*self.actors, actor)
+        type(self).actors.append(self, actor)
         return actor
 
     def set(self, path: str, value: object) -> None:
@@ -249,7 +259,11 @@ class SceneDescription(SceneFile):
         Raises:
             PropertyError: the path does not exist or the value does not fit; nothing was changed.
         """
-        with self.changes():  # removes parts created on the way after an error
+        head = path.partition(".")[0]
+        # An actor may have one of these two names, but a path that starts with it is the scene's.
+        actors = () if head in ("vars", "sim") else self.actors
+        changed = next((actor for actor in actors if actor.name == head), self)
+        with changed.changes():  # removes parts created on the way after an error
             self.put(path, value)
 
     def put(self, path: str, value: object) -> Keys:

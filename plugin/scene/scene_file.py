@@ -16,8 +16,8 @@ from mjrig.errors import (
     untrusted_folder,
 )
 from mjrig.files.sandbox import Sandbox
-from mjrig.properties.has_properties import HasProperties
 from mjrig.scene.apply_data import update
+from mjrig.scene.item_tracking import TracksItems, item_tree
 from mjrig.scene.load_context import (
     Elsewhere,
     FileBudget,
@@ -44,10 +44,9 @@ from mjrig.yaml_text.yaml_document import Keys
 RESERVED = ("world", "scene", "sim", "vars")
 
 
-class SceneFile(HasProperties):
+class SceneFile(TracksItems):
     """Properties that are read from a scene file and saved to it."""
 
-    _text: SceneText | None
     _reading: Reading
     _path: Path | None
     _digest: bytes
@@ -60,7 +59,7 @@ class SceneFile(HasProperties):
     def _own_prepare(self) -> None:
         self._text, self._reading, self._set_by = None, Reading(), {}
         self._path, self._digest, self._base = None, b"", Path()
-        self._model_file = None
+        self._model_file, self._removed, self._values = None, {}, None
 
     def check_read(self) -> None:
         """Hook: check as a whole what was read; raise PropertyError for what does not fit."""
@@ -170,7 +169,7 @@ class SceneFile(HasProperties):
             made._base, made._reading = base, reading
             with made.locating():
                 made._begin(made._text.data)
-                made._text = made._text.understood_as(made.to_data())
+                made._understand(made._text)
                 made.check_read()
         return made
 
@@ -203,8 +202,7 @@ class SceneFile(HasProperties):
             text = self.to_text()
             is_mine = self._is_own(target) and not overwrite
             write_scene_file(target, text, self._digest if is_mine else None)
-        written = SceneText.read(text, str(target), self.overrides)
-        self._text = written.understood_as(self.to_data())
+        self._note_saved(text, str(target))
         self._path, self._digest = target, digest(text.encode("utf-8"))
 
     def _no_file(self) -> str:
@@ -256,7 +254,7 @@ class SceneFile(HasProperties):
     def to_text(self) -> str:
         """The scene as YAML, with the comments, order and style of the text it was read from."""
         data = self.to_data()
-        return self._text.updated(data) if self._text is not None else new_text(data)
+        return new_text(data) if self._text is None else self._text.updated(data, item_tree(self))
 
     @property
     def model_file(self) -> Path | None:
@@ -300,6 +298,8 @@ class SceneFile(HasProperties):
         with self.changes():
             self._text, self._digest, self._base = fresh._text, fresh._digest, fresh._base
             update(self, fresh.to_data())
+            assert fresh._text is not None
+            self._understand(fresh._text)
             self.forget_included()
 
     @property

@@ -45,6 +45,7 @@ class ModelOption(Property[Any]):
     """One field of mjOption or one flag; the model's value if nothing is authored."""
 
     kind = "option"
+    default_is_input = False  # None: the value of the model
 
     def __init__(self, *, like: object = None, choices: Sequence[str] = (), **about: Any) -> None:
         super().__init__(None, category="Simulation", structural=True, **about)

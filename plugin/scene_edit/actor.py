@@ -13,6 +13,8 @@ from mjrig.scene_edit.elements import Element, element
 class MotorSwitch:
     """`actor.use_motors`: whether the scene says so; called, it converts the description itself."""
 
+    __slots__ = ("_actor", "_on")
+
     def __init__(self, actor: ActorDescription, on: bool) -> None:
         self._actor, self._on = actor, on
 

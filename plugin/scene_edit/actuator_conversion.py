@@ -15,6 +15,7 @@ from mjrig.errors import BindingError
 from mjrig.model.binding import ActuatorBinding, BindingTable, describe_actuators
 from mjrig.model.build import build
 from mjrig.names import listed, literal, suggestion
+from mjrig.pattern_budget import pattern_budget
 from mjrig.patterns import compile_pattern
 from mjrig.properties import registry
 from mjrig.properties.component import ActorComponent
@@ -269,6 +270,7 @@ class AloneActor:
         return left
 
 
+@pattern_budget()
 def _matching(actuators: Iterable[ActuatorBinding], pattern: str) -> list[ActuatorBinding]:
     exact = [b for b in actuators if b.actuator == pattern]
     fullmatch = compile_pattern(pattern).fullmatch

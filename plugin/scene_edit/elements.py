@@ -12,6 +12,7 @@ from mjrig.model.model_references import name_everything
 from mjrig.model.write_actuators import element_names
 from mjrig.model_files.model_source import load
 from mjrig.names import suggestion
+from mjrig.pattern_budget import pattern_budget
 from mjrig.patterns import compile_pattern
 from mjrig.properties.has_properties import HasProperties
 from mjrig.scene.actor import ActorDescription
@@ -166,12 +167,13 @@ def _described(actor: ActorDescription) -> object:
     return file, repr(kept)
 
 
+@pattern_budget()
 def _means(pattern: str, name: str, names: Sequence[str]) -> bool:
     if not pattern:
         return False
     if pattern in names:
         return pattern == name
-    return compile_pattern(pattern).fullmatch(name) is not None
+    return compile_pattern(pattern).fullmatch(name)
 
 
 def _all_actuators(actor: ActorDescription) -> list[Actuator]:

@@ -1,6 +1,7 @@
 """Positions in a YAML text: where lines, values and the dashes of list items begin and end."""
 
 from bisect import bisect_left
+from collections.abc import Iterable
 from typing import Any
 
 import yaml
@@ -66,3 +67,20 @@ class TextPlaces:
         if index > 0 and self.text[index - 1] == "\n":
             return index
         return self.text.find("\n", index) + 1 or len(self.text)
+
+    def without_word(self, start: int, word: str) -> Splice:
+        """Remove a word that a value begins with, and the blanks between them."""
+        end = start + len(word)
+        while self.text[end : end + 1] in (" ", "\t"):
+            end += 1
+        is_alone = self.text[end : end + 1] in ("", "\n", "\r", "#")
+        if is_alone and self.text[start - 1 : start] == " ":
+            return (start - 1, start + len(word), "")
+        return (start, end, "")
+
+
+def spliced(text: str, splices: Iterable[Splice]) -> str:
+    """A text with splices made; of several at one place the first listed comes first."""
+    for start, end, new in reversed(sorted(splices, key=lambda s: s[:2])):
+        text = text[:start] + new + text[end:]
+    return text

@@ -12,6 +12,7 @@ from typing import Any
 from mjrig.errors import PropertyError
 from mjrig.names import suggestion
 from mjrig.yaml_text.comparison import matched, same
+from mjrig.yaml_text.item_trees import UNKNOWN, ItemTree
 from mjrig.yaml_text.yaml_document import Keys
 from mjrig.yaml_text.yaml_nodes import MAX_NESTING, MAX_NODES
 
@@ -70,14 +71,24 @@ class Resolved:
         ends = range(1, len(path) + 1)
         return tuple(self._written_keys.get(path[:end], path[end - 1]) for end in ends)
 
-    def template_for(self, data: Mapping[str, Any]) -> dict[str, Any]:
-        """The template that resolves to `data`: as written where unchanged, literal elsewhere."""
-        rest = {key: value for key, value in data.items() if key != "vars"}
-        template = without_vars(self.template)
-        found: dict[str, Any] = _kept(template, without_vars(self.data), rest)
+    def template_for(
+        self,
+        data: Mapping[str, Any],
+        items: ItemTree = UNKNOWN,
+        items_before: ItemTree = UNKNOWN,
+    ) -> dict[str, Any]:
+        """The template that resolves to `data`: as written where unchanged, literal elsewhere.
+
+        Args:
+            data: of the scene.
+            items: its list items.
+            items_before: those of this data.
+        """
+        template, before = without_vars(self.template), without_vars(self.data)
+        result: dict[str, Any] = _kept(template, before, without_vars(data), items, items_before)
         if "vars" in data:
-            found["vars"] = data["vars"]
-        return found
+            result["vars"] = data["vars"]
+        return result
 
     # Substitution -------------------------------------------------------------------------------
 
@@ -182,7 +193,7 @@ def without_vars(data: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in data.items() if key != "vars"}
 
 
-def _kept(raw: Any, resolved: Any, new: Any) -> Any:
+def _kept(raw: Any, resolved: Any, new: Any, items: ItemTree, items_before: ItemTree) -> Any:
     """`raw`, which resolves to `resolved`, minimally changed so that it resolves to `new`."""
     if same(resolved, new):
         return raw
@@ -190,15 +201,19 @@ def _kept(raw: Any, resolved: Any, new: Any) -> Any:
         written = dict(zip(resolved, raw, strict=True))
         return {
             written.get(k, escaped(k)): (
-                _kept(raw[written[k]], resolved[k], v) if k in written else escaped(v)
+                _kept(raw[written[k]], resolved[k], v, items.at(k), items_before.at(k))
+                if k in written
+                else escaped(v)
             )
             for k, v in new.items()
         }
     if isinstance(raw, list) and isinstance(new, list | tuple):
-        kept, _ = matched(resolved, list(new))
-        before = {j: i for i, j in kept.items()}
+        pairs, _ = matched(resolved, list(new), items_before, items)
+        before = {j: i for i, j in pairs.items()}
         return [
-            _kept(raw[before[j]], resolved[before[j]], v) if j in before else escaped(v)
+            _kept(raw[before[j]], resolved[before[j]], v, items.at(j), items_before.at(before[j]))
+            if j in before
+            else escaped(v)
             for j, v in enumerate(new)
         ]
     return escaped(new)

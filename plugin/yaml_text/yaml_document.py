@@ -9,6 +9,7 @@ import yaml
 from yaml.constructor import SafeConstructor
 
 from mjrig.errors import SceneError
+from mjrig.files.paths import shortened
 from mjrig.yaml_text.yaml_nodes import (
     MAX_NESTING,
     MAX_NODES,
@@ -22,6 +23,8 @@ from mjrig.yaml_text.yaml_nodes import (
 
 MAX_CHARACTERS = 4_000_000
 MAX_DIGITS = 300
+#: Longest problem in a message [characters]: keys and values of a file may be of any length.
+MAX_PROBLEM = 2000
 BYTE_ORDER_MARK = "\ufeff"
 _TAGS = tuple(
     f"tag:yaml.org,2002:{name}" for name in ("map", "seq", "str", "int", "float", "bool", "null")
@@ -96,8 +99,16 @@ class Document:
         """A SceneError with its place: `file:line:column: path: message`."""
         place, exact = self.place((*path, *at))
         line, column = place.key if about_key and exact else place.value
-        where = f"{self.file}:{line}:{column}: "
-        return SceneError(where + (f"{format_path(path)}: " if path else "") + message)
+        return self._error_at(line, column, path, message)
+
+    def value_of(self, node: Any) -> Any:
+        """The data of any node of this document."""
+        before = self.places, self._visited
+        self.places, self._visited = {}, 0
+        try:
+            return self._plain(node, (), (1, 1))
+        finally:
+            self.places, self._visited = before
 
     # Nodes to plain data ------------------------------------------------------------------------
 
@@ -173,9 +184,12 @@ class Document:
             raise self._fail(node, path, f"{text!r} does not fit its tag !!{kind}") from error
 
     def _fail(self, node: Any, path: Keys, message: str) -> SceneError:
-        line, column = _mark(node.start_mark)
+        return self._error_at(*_mark(node.start_mark), path, message)
+
+    def _error_at(self, line: int, column: int, path: Keys, message: str) -> SceneError:
         where = f"{format_path(path)}: " if path else ""
-        return SceneError(f"{self.file}:{line}:{column}: {where}{message}")
+        problem = shortened(f"{where}{message}", MAX_PROBLEM)
+        return SceneError(f"{self.file}:{line}:{column}: {problem}")
 
 
 def format_path(path: Keys) -> str:

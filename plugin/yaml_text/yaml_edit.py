@@ -4,7 +4,7 @@ The new data is compared with that of the text; each difference becomes one spli
 parser's marks. The result is parsed again and compared before it is returned.
 """
 
-from collections import Counter
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -13,40 +13,78 @@ from typing import Any
 import yaml
 
 from mjrig.errors import SceneError
-from mjrig.yaml_text.aliases import MERGE, aliases, common_nodes
+from mjrig.yaml_text.aliases import MERGE, shared_values
 from mjrig.yaml_text.comparison import Plan, matched, same
 from mjrig.yaml_text.entry_edits import Entry, EntryEdits
 from mjrig.yaml_text.formatting import dump, format_block, format_flow, format_inside_flow, is_flat
-from mjrig.yaml_text.text_places import BLANK, Splice, TextPlaces
+from mjrig.yaml_text.item_trees import UNKNOWN, ItemTree
+from mjrig.yaml_text.text_places import BLANK, Splice, TextPlaces, spliced
 from mjrig.yaml_text.yaml_document import Document
 from mjrig.yaml_text.yaml_nodes import AliasNode
 
+#: An edit of a mapping that others merge changes them too; the next round restores those, and the
+#: mappings that merge them in turn, one level a round.
+_ROUNDS = 8
 
-def updated_text(document: Document, data: Any) -> str:
+
+def updated_text(
+    document: Document, data: Any, items: ItemTree = UNKNOWN, items_before: ItemTree = UNKNOWN
+) -> str:
     """The text with the smallest change that makes it parse to `data`.
 
+    A value shared by YAML aliases is written out where it differs from the others.
+
+    Args:
+        document: the text.
+        data: what it shall parse to.
+        items: the list items of `data`: those that the text has keep their lines and comments.
+        items_before: those of the text.
+
     Raises:
-        SceneError: that cannot be done by splicing (an edit of a value shared by YAML aliases).
+        SceneError: the data is not plain, or too much for one file.
     """
     if document.root is None:
         end, block = len(document.text), format_block(data, 0)
-        splices = [TextPlaces(document.text).lines_after(end, block)]
-    else:
-        splices = _Differ(document, data).compare(document.root, document.data, data, _Slot())
-    text = document.text
-    # Where several begin at one place, the first listed comes first in the text.
-    for start, end, new in reversed(sorted(splices, key=lambda s: s[:2])):
-        text = text[:start] + new + text[end:]
-    try:
-        written = Document(text, document.file).data
-    except SceneError:
-        written = None
-    if not same(written, data):
-        raise SceneError(
-            f"{document.file}:1:1: the change cannot be written without rewriting the file; "
-            "does it touch a value shared by a YAML alias? write that value out"
+        return document.mark + spliced(
+            document.text, [TextPlaces(document.text).lines_after(end, block)]
         )
-    return document.mark + text
+    for write_out in (False, True):
+        text = _rewritten(document, data, items, items_before, write_out=write_out)
+        if text is not None:
+            return document.mark + text
+    raise SceneError(f"{document.file}:1:1: the change cannot be written as YAML")
+
+
+def _rewritten(
+    document: Document,
+    data: Any,
+    items: ItemTree,
+    items_before: ItemTree,
+    *,
+    write_out: bool,
+) -> str | None:
+    """The new text; None: it does not parse to `data`.
+
+    Args:
+        document: the text.
+        data: what it shall parse to.
+        items: the list items of `data`.
+        items_before: those of the text.
+        write_out: begin with a text without aliases.
+    """
+    try:
+        splices = _Differ(document).independent(data, items, items_before, all_aliases=write_out)
+        if splices:
+            document = Document(spliced(document.text, splices), document.file)
+        for _ in range(_ROUNDS):
+            differ = _Differ(document, data, items, items_before)
+            text = spliced(document.text, differ.splices(data, items, items_before))
+            document, items_before = Document(text, document.file), items
+            if same(document.data, data):
+                return text
+    except SceneError:
+        pass
+    return None
 
 
 @dataclass(frozen=True)
@@ -60,38 +98,84 @@ class _Slot:
 class _Differ:
     """Collects splices; every method returns the splices of one node."""
 
-    def __init__(self, document: Document, data: Any) -> None:
+    def __init__(
+        self,
+        document: Document,
+        data: Any = None,
+        items: ItemTree = UNKNOWN,
+        items_before: ItemTree = UNKNOWN,
+    ) -> None:
         self.document, self.text = document, document.text
         self._places = TextPlaces(self.text)
         self._entries = EntryEdits(self._places)
-        uses = Counter(id(a.target) for a in aliases(document.root))
-        self._shared = set(uses)
         #: Shared nodes that change alike wherever they are used: written once.
-        self._common = common_nodes(document.root, data, uses)
+        self._common = {
+            id(anchor.node)
+            for anchor in shared_values(document, data, items, items_before)
+            if anchor.is_common
+        }
 
-    def compare(self, node: Any, old: Any, new: Any, slot: _Slot) -> list[Splice]:
+    def splices(self, data: Any, items: ItemTree, items_before: ItemTree) -> list[Splice]:
+        """The splices that make the text parse to `data`, aliases of changed values aside."""
+        document = self.document
+        return self.compare(document.root, document.data, data, _Slot(), items_before, items)
+
+    def independent(
+        self, data: Any, items: ItemTree, items_before: ItemTree, *, all_aliases: bool
+    ) -> list[Splice]:
+        """The splices after which no value is shared with one that changes or is removed.
+
+        The anchor goes to the first alias that still needs it. The data stays the same.
+        """
+        splices: list[Splice] = []
+        for anchor in shared_values(self.document, data, items, items_before):
+            if not all_aliases and (anchor.is_common or anchor.is_intact):
+                continue
+            owner, name = anchor.node, anchor.name(self.text)
+            if name:
+                splices.append(self._places.without_word(owner.start_mark.index, f"&{name}"))
+            heir = None if all_aliases or not name else anchor.heir
+            for use in anchor.uses:
+                if heir is not None and use.order > heir.order:
+                    break
+                word = f"&{name}" if use is heir else ""
+                slot = _Slot(use.key, use.flow)
+                splices += self._replace(use.node, anchor.value, slot, word)
+        return splices
+
+    def compare(
+        self,
+        node: Any,
+        old: Any,
+        new: Any,
+        slot: _Slot,
+        old_items: ItemTree = UNKNOWN,
+        new_items: ItemTree = UNKNOWN,
+    ) -> list[Splice]:
         with_target = isinstance(node, AliasNode) and id(node.target) in self._common
         if same(old, new) or with_target:  # an alias changes with its target
             return []
         if isinstance(node, AliasNode):  # its value now differs from its target's
             return self._replace(node, new, slot)
-        if id(node) in self._shared - self._common:
-            mark = node.start_mark
-            raise SceneError(
-                f"{self.document.file}:{mark.line + 1}:{mark.column + 1}: "
-                "this value is used by a YAML alias too; write it out there to change it here"
-            )
         if isinstance(node, yaml.MappingNode) and isinstance(new, Mapping) and old and new:
-            return self._mapping(node, old, new, slot)
+            return self._mapping(node, old, new, slot, old_items, new_items)
         if isinstance(node, yaml.SequenceNode) and isinstance(new, list | tuple) and old and new:
-            return self._sequence(node, old, new, slot)
+            return self._sequence(node, old, new, slot, old_items, new_items)
         if _is_quoted(node) and isinstance(new, str):
             quoted: Any = node
             start, text = quoted.start_mark.index, dump(new, quoted.style).rstrip("\n")
             return [(start, self._places.end_of(node), self._glue(start, slot) + text)]
         return self._replace(node, new, slot)
 
-    def _mapping(self, node: Any, old: Any, new: Mapping[str, Any], slot: _Slot) -> list[Splice]:
+    def _mapping(
+        self,
+        node: Any,
+        old: Any,
+        new: Mapping[str, Any],
+        slot: _Slot,
+        old_items: ItemTree,
+        new_items: ItemTree,
+    ) -> list[Splice]:
         entries = [Entry(k.start_mark.index, self._places.end_of(v)) for k, v in node.value]
         own: dict[str, int] = {k.value: i for i, (k, _) in enumerate(node.value) if k.tag != MERGE}
         renamed = self._renamed_keys(node, own, old, new)
@@ -99,19 +183,31 @@ class _Differ:
         plan = Plan(gone={i for key, i in now.items() if key not in new})
         if len(plan.gone) == len(entries) or self._is_pair(node):
             return self._replace(node, new, slot)
-        # A merged key that changes gets its own entry, which overrides the merged one.
-        fresh = [k for k in new if k not in now and (k not in old or not same(old[k], new[k]))]
-        for key in fresh:
-            plan.fresh.setdefault(_place(key, new, now, len(entries)), {})[key] = new[key]
-        plan.fresh = dict(sorted(plan.fresh.items()))
+        merges = [i for i, (k, _) in enumerate(node.value) if k.tag == MERGE]
+        merged = {key: old[key] for key in old if key not in own}
         splices: list[Splice] = []
+        if any(key not in new for key in merged):
+            # A merged key can be overridden, but not removed: the others are written out.
+            merged = {key: new[key] for key in merged if key in new}
+            for i, value in zip(merges, [merged, *[{}] * len(merges)], strict=False):
+                k, v = node.value[i]
+                splices += self._replace(v, value, _Slot(k, node.flow_style))
+        # A merged key that changes gets its own entry, which overrides the merged one.
+        fresh = [k for k in new if k not in now and not (k in merged and same(merged[k], new[k]))]
+        for key in fresh:
+            place = _place(key, new, now, len(entries))
+            place = max(place, *(i + 1 for i in merges)) if key in merged else place
+            plan.fresh.setdefault(place, {})[key] = new[key]
+        plan.fresh = dict(sorted(plan.fresh.items()))
         for key, i in own.items():
             k, v = node.value[i]
             key_now: str = renamed.get(key, key)
             if key_now != key:
                 splices.append((k.start_mark.index, k.end_mark.index, _key(key_now, node)))
             if key_now in new:
-                splices += self.compare(v, old[key], new[key_now], _Slot(k, node.flow_style))
+                trees = old_items.at(key), new_items.at(key_now)
+                place = _Slot(k, node.flow_style)
+                splices += self.compare(v, old[key], new[key_now], place, *trees)
         return splices + self._entries.rearranged(node, entries, plan)
 
     def _renamed_keys(
@@ -145,43 +241,66 @@ class _Differ:
         """Whether a mapping is `a: 1` in `[a: 1]`: without brackets there is no room for more."""
         return bool(node.flow_style) and self.text[node.start_mark.index] not in "{&!"
 
-    def _sequence(self, node: Any, old: Any, new: Sequence[Any], slot: _Slot) -> list[Splice]:
+    def _sequence(
+        self,
+        node: Any,
+        old: Any,
+        new: Sequence[Any],
+        slot: _Slot,
+        old_items: ItemTree,
+        new_items: ItemTree,
+    ) -> list[Splice]:
         starts = [
             i.start_mark.index if node.flow_style else self._places.dash_of(i) for i in node.value
         ]
         entries = [
             Entry(s, self._places.end_of(i)) for s, i in zip(starts, node.value, strict=True)
         ]
-        kept, plan = matched(list(old), list(new))
-        if not kept:
+        begins_line = self._entries.begins_line(starts[0])
+        pairs, plan = matched(list(old), list(new), old_items, new_items)
+        if not pairs and new_items.tokens is not None and (begins_line or node.flow_style):
+            return self._entries.replaced(node, entries, new)
+        if not pairs or (plan.moved and not (begins_line or node.flow_style)):
             return self._replace(node, new, slot)
-        splices: list[Splice] = []
-        for i, j in kept.items():
-            splices += self.compare(node.value[i], old[i], new[j], _Slot(flow=node.flow_style))
-        return splices + self._entries.rearranged(node, entries, plan)
+        place = _Slot(flow=node.flow_style)
+        changes = {
+            i: self.compare(node.value[i], old[i], new[j], place, old_items.at(i), new_items.at(j))
+            for i, j in pairs.items()
+        }
+        staying = [splice for i in pairs if i not in plan.moved for splice in changes[i]]
+        moving = {i: changes[i] for i in plan.moved}
+        return staying + self._entries.rearranged(node, entries, plan, moving)
 
     # One value for another ----------------------------------------------------------------------
 
-    def _replace(self, node: Any, new: Any, slot: _Slot) -> list[Splice]:
+    def _replace(self, node: Any, new: Any, slot: _Slot, anchor: str = "") -> list[Splice]:
+        """Write another value in the place of a node, with an anchor in front of it."""
         start, end = node.start_mark.index, self._places.end_of(node)
+        word = anchor and f"{anchor} "
         if slot.flow:
-            return [(start, end, self._glue(start, slot) + format_inside_flow(new))]
+            return [(start, end, self._glue(start, slot) + word + format_inside_flow(new))]
         after = self._lost_newline(node, end)
         if slot.key is None:
             glue = self._glue(start, slot)
             column = start - self._places.line_start(start) + len(glue)
-            return [(start, end, glue + self._hanging(node, new, column) + after)]
+            value = format_flow(new) if anchor else self._hanging(node, new, column)
+            return [(start, end, glue + word + value + after)]
         column = slot.key.start_mark.column
         colon = self.text.index(":", slot.key.end_mark.index) + 1
         key_line = self._places.line_end(colon)
-        if _is_block(node) and start > key_line:  # what follows the colon stays
+        if _is_block(node) and _content_start(node) > key_line:  # comments after the colon stay
             gone = (key_line, self._places.line_end(end))
+            name = re.match(r"&\S+", self.text[start:])
+            unnamed = [self._places.without_word(start, name[0])] if name else []
             if is_flat(new):
-                return [(colon, colon, " " + format_flow(new)), (*gone, "")]
-            return [(*gone, self._places.lines("\n" + format_block(new, column + 2)))]
+                return [*unnamed, (colon, colon, " " + format_flow(new)), (*gone, "")]
+            block = self._places.lines("\n" + format_block(new, column + 2))
+            return [*unnamed, (*gone, block)]
         if is_flat(new):
-            return [(start, end, self._glue(start, slot) + format_flow(new) + after)]
-        return [(colon, end, after), self._places.lines_after(end, format_block(new, column + 2))]
+            return [(start, end, self._glue(start, slot) + word + format_flow(new) + after)]
+        block = format_block(new, column + 2)
+        head = f" {anchor}" if anchor else ""
+        return [(colon, end, head + after), self._places.lines_after(end, block)]
 
     def _hanging(self, node: Any, new: Any, column: int) -> str:
         """A value that begins where the old one did, after a dash or at the top of the text."""
@@ -207,6 +326,13 @@ class _Differ:
 
 def _is_block(node: Any) -> bool:
     return isinstance(node, yaml.CollectionNode) and not node.flow_style
+
+
+def _content_start(node: Any) -> int:
+    """Where the first entry of a block begins, behind an anchor."""
+    first = node.value[0]
+    start: int = (first[0] if isinstance(first, tuple) else first).start_mark.index
+    return start
 
 
 def _is_quoted(node: Any) -> bool:

@@ -1,5 +1,6 @@
 """The nodes of a YAML text: counted before they are made, with the places of aliases kept."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 import yaml
@@ -169,6 +170,13 @@ def _compose(loader: Any) -> tuple[Any, int]:
         return loader.get_single_node(), loader._composed
     finally:
         loader.dispose()
+
+
+def count_values(data: Any) -> int:
+    """The number of values that plain data has in a text, keys included."""
+    if isinstance(data, Mapping):
+        return 1 + len(data) + sum(map(count_values, data.values()))
+    return 1 + sum(map(count_values, data)) if isinstance(data, list | tuple) else 1
 
 
 def counted(text: str) -> int:

@@ -191,7 +191,7 @@ ACTOR = "mjrig: 1\nactors:\n  - name: dog\n    model: long.xml\n"
 PROP = "mjrig: 1\nactors: [{{name: a, prop: {{type: {0}}}}}]\n"
 MOTOR = ACTOR + f"    actuators: [{{type: MotorActuator, joint: {LONG}, "
 BOMBS = {
-    "gains": ACTOR + '    components: [{type: PDController, kp: {"(a+)+": 1}}]\n',
+    "gains": ACTOR + '    components: [{type: PDController, kp: {"(a+)+b": 1}}]\n',
     "owned": ACTOR + '    components: [{type: PDController, actuators: "(a|aa)+b"}]\n',
     "joints": ACTOR + '    joints: {"(a*)*b": 1}\n',
     "removed": ACTOR + '    removed: ["(a+)+b"]\n',
@@ -202,6 +202,8 @@ BOMBS = {
     "repetitions": ACTOR + '    joints: {"a{99999999999}": 1}\n',
     "stars": ACTOR + f'    joints: {{"{".*" * 30}b": 1}}\n',
     "long pattern": ACTOR + f'    joints: {{"{"a?" * 3000}": 1}}\n',
+    "alternatives": ACTOR
+    + f'    components: [{{type: PDController, kp: {{"{"(.|.|.|.|.|.|.|.)" * 11}X": 1}}}}]\n',
     "copies": ACTOR + "    replicate: {count: [1e9, 1e9, 1e9]}\n",
     "iterations": "mjrig: 1\nsim: {iterations: 1e9}\n",
     "delay": ACTOR + "    components: [{type: PDController, delay: {steps: 1e15}}]\n",

@@ -332,17 +332,11 @@ def test_a_write_that_fails_leaves_the_old_file(
     assert sorted(p.name for p in models.iterdir()) == ["hinge.xml", "legs.xml", "s.yaml"]
 
 
-def test_an_alias_is_written_out_but_its_anchor_is_left_alone(models: Path) -> None:
+def test_a_shared_value_is_written_out_where_it_is_edited(models: Path) -> None:
     text = TEXT.replace("kv: 1e-3", "kv: &v 2\n        default_kp: *v")
     scene = load(models, text)
     scene.set("dog.pd.kv", 3)
-    with pytest.raises(mjrig.SceneError) as caught:
-        scene.save()
-    assert str(caught.value) == (
-        f"{models}/s.yaml:10:13: this value is used by a YAML alias too; "
-        "write it out there to change it here"
-    )
-    assert (models / "s.yaml").read_text() == text
+    assert scene.to_text() == text.replace("&v 2", "3").replace("*v", "&v 2")
     scene.set("dog.pd.kv", 2)
     scene.set("dog.pd.default_kp", 4)
     scene.save()
@@ -493,6 +487,20 @@ def test_looking_something_up_makes_no_part(models: Path) -> None:
     ):
         assert existing(scene, path) is None
     assert scene.to_text() == TEXT
+
+
+@pytest.mark.parametrize("path", ["sim.timestp", "vars.kp"])
+def test_an_actor_may_share_the_name_of_a_section(models: Path, path: str) -> None:
+    """Such a path is the scene's, and so is everything that an error undoes."""
+    law = "components: [{type: PDController, kp: '${kp}'}]"
+    actors = "".join(f"  - {{name: {n}, model: legs.xml, {law}}}\n" for n in ("sim", "vars"))
+    text = f"mjrig: 1\nvars: {{kp: 9}}\nactors:\n{actors}"
+    scene = load(models, text)
+    with pytest.raises(mjrig.PropertyError):
+        scene.set(path, -1.0)
+    assert scene.sim is None
+    assert scene.vars == {"kp": 9}
+    assert scene.to_text() == text
 
 
 def test_an_actor_may_be_called_scene(models: Path) -> None:

@@ -171,9 +171,9 @@ def test_an_actor_that_cannot_be_is_refused(models: Path, lines: str, expected: 
 
 def test_a_model_name_longer_than_any_file_name_is_refused(models: Path) -> None:
     name = "a" * 5000 + ".xml"
-    assert message(models, HEAD.replace("legs.xml", name)).startswith(
-        f"s.yaml:4:12: actors[0].model: dog.model: there is no file '{name}'"
-    )
+    text = message(models, HEAD.replace("legs.xml", name))
+    assert text.startswith("s.yaml:4:12: actors[0].model: dog.model: there is no file 'aaaa")
+    assert len(text) < 2500
 
 
 @pytest.mark.parametrize(

@@ -47,8 +47,9 @@ test-fast: setup  ## ruff, and the quick tests of the rooms that changed since H
 
 # The same seed tries the same cases; another one: make campaign SEED=7. Each generator ends after 8 minutes, unless its test says
 # another time (sabotage: 50 for each robot), and prints what it tried and found; all together after LIMIT. A short one: make campaign MINUTES=1
+# MODELS=folder also loads every model of a folder with MuJoCo and with mjrig, and compares how they move.
 campaign: setup  ## the random and the long tests, with many more examples and steps: some minutes each, 4 hours at most
-	MJRIG_CAMPAIGN=1 MJRIG_SEED=$(SEED) MJRIG_MINUTES=$(MINUTES) timeout --foreground --signal=INT --kill-after=60 $(LIMIT) $(BIN)/pytest --numprocesses auto --dist worksteal -m campaign \
+	MJRIG_CAMPAIGN=1 MJRIG_SEED=$(SEED) MJRIG_MINUTES=$(MINUTES) MJRIG_MODELS="$(MODELS)" timeout --foreground --signal=INT --kill-after=60 $(LIMIT) $(BIN)/pytest --numprocesses auto --dist worksteal -m campaign \
 		--hypothesis-seed=$(SEED) --hypothesis-show-statistics --verbose --durations=0
 
 lint: setup  ## the checks alone: ruff and pyrefly
@@ -58,17 +59,19 @@ format: setup  ## sort imports, repair what ruff can, format
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
 
-bench: setup  ## measure the cost of a step, of starting, of recording, of many worlds, of many actors, of a policy, of a sweep, of a fit, the editor's frames, and its page
+bench: setup  ## measure the cost of a step, of starting, of recording, of many worlds, of many actors, of a policy, of a sweep, of a fit, of subscribers, the editor's frames, and its page
 	$(BIN)/python benchmarks/step_cost.py
 	$(BIN)/python benchmarks/startup_cost.py
 	$(BIN)/python benchmarks/record_cost.py
 	$(BIN)/python benchmarks/batch_cost.py
 	$(BIN)/python benchmarks/memory_cost.py
+	$(BIN)/python -m benchmarks.crowd_cost
 	$(BIN)/python benchmarks/policy_cost.py
 	$(BIN)/python benchmarks/scan_cost.py
 	$(BIN)/python benchmarks/sweep_cost.py
 	$(BIN)/python benchmarks/bench_cost.py
 	$(BIN)/python benchmarks/fit_cost.py
+	$(BIN)/python benchmarks/subscriber_cost.py
 	$(BIN)/python benchmarks/editor_frames.py
 	$(BIN)/python -m benchmarks.web_cost
 

@@ -1,10 +1,13 @@
 """Array types that every room uses, and read-only copies."""
 
+from typing import Any, TypeVar
+
 import numpy as np
 import numpy.typing as npt
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
+D = TypeVar("D", bound=np.generic)
 
 
 def frozen(values: object) -> FloatArray:
@@ -12,6 +15,29 @@ def frozen(values: object) -> FloatArray:
     array = np.array(values, dtype=np.float64)
     array.setflags(write=False)
     return array
+
+
+def read_only(array: npt.NDArray[D]) -> npt.NDArray[D]:
+    """A read-only view: a write to a copy would have no effect."""
+    view = array.view()
+    view.setflags(write=False)
+    return view
+
+
+def copy_into(target: npt.NDArray[Any], values: npt.ArrayLike, label: str) -> None:
+    """Copy numbers into an array that they fit or can be broadcast to.
+
+    Raises:
+        ValueError: another shape, or not numbers; nothing was changed.
+    """
+    try:
+        target[...] = np.broadcast_to(np.asarray(values, dtype=target.dtype), target.shape)
+    except (TypeError, ValueError):
+        shape = np.shape(values) if isinstance(values, np.ndarray | list | tuple) else ()
+        raise ValueError(
+            f"{label} takes numbers of shape {target.shape}, got "
+            f"{f'shape {shape}' if shape else repr(values)}"
+        ) from None
 
 
 def as_slice(indices: npt.NDArray[np.intp]) -> slice | npt.NDArray[np.intp]:

@@ -2,6 +2,8 @@
 
 MjrigError
 ├── PropertyError      a value a property refuses (also a ValueError)
+│   └── AttributeNameError  an attribute that cannot be assigned (also an AttributeError)
+├── DeclarationError   a class whose properties or methods do not fit (also a TypeError)
 ├── BindingError       a name, pattern or actuator that cannot be bound (also a ValueError)
 │   └── NeedsNewWorld  a change that the running world cannot take
 ├── LeaseError         a setpoint that another writer holds
@@ -52,6 +54,14 @@ class LocatedError(MjrigError):
 
 class PropertyError(LocatedError, ValueError):
     """A property refused a value; nothing was changed."""
+
+
+class AttributeNameError(PropertyError, AttributeError):
+    """An attribute is unknown or cannot be assigned; nothing was changed."""
+
+
+class DeclarationError(MjrigError, TypeError):
+    """A class declares a property or a method that cannot work; the class was not made."""
 
 
 class UntrustedTypeError(PropertyError):

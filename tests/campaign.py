@@ -16,6 +16,8 @@ CAMPAIGN = os.environ.get("MJRIG_CAMPAIGN", "") not in ("", "0")
 SEED = int(os.environ.get("MJRIG_SEED", "0"))
 #: Minutes after which every generator ends at the latest, from `make campaign MINUTES=1`.
 MINUTES = float(os.environ.get("MJRIG_MINUTES") or "inf")
+#: A folder of models to compare with MuJoCo, from `make campaign MODELS=folder`.
+MODELS = os.environ.get("MJRIG_MODELS", "")
 #: Where a campaign's row of the summary is kept in a test's report.
 TALLY = "campaign"
 #: The folder where campaigns note how far they are, for one that is ended from outside.

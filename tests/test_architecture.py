@@ -15,8 +15,8 @@ pytestmark = pytest.mark.skipif(
     not (ROOT / "tools").is_dir(), reason="there is no checkout beside the tests"
 )
 #: At how many modules a folder is no longer a room but a hall.
-LARGEST_ROOM = 20
-LONGEST_MODULE = 400
+LARGEST_ROOM = 24
+LONGEST_MODULE = 600
 
 
 @pytest.fixture(scope="module")

@@ -38,7 +38,13 @@ def test_a_campaign_that_is_ended_prints_its_table(
     environment = os.environ | {"MJRIG_CAMPAIGN": "1", "PYTHONPATH": str(ROOT), "MJRIG_MINUTES": ""}
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-n", workers, "."]
     with subprocess.Popen(
-        command, cwd=tmp_path, env=environment, text=True, stdout=subprocess.PIPE
+        command,
+        cwd=tmp_path,
+        env=environment,
+        text=True,
+        stdout=subprocess.PIPE,
+        # A job in the background of a shell ignores SIGINT, and so would its children.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as run:
         deadline = time.monotonic() + 60.0
         while not (tmp_path / "ready").exists() and time.monotonic() < deadline:

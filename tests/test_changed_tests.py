@@ -27,7 +27,8 @@ def tool() -> ModuleType:
         (["plugin/scene/pose.py"], ["tests/plugin/scene"]),
         (["plugin/sim/gone.py", "editor/ui/x.py"], ["tests/editor/ui", "tests/plugin/sim"]),
         (["plugin/names.py"],
-         [f"tests/plugin/test_{name}.py" for name in ("large_arrays", "names", "patterns")]),
+         [f"tests/plugin/test_{name}.py"
+          for name in ("attributes", "large_arrays", "names", "patterns")]),
         (["components/importers/stacks/rl_sar.py"], ["tests/components/importers/stacks"]),
         (["tests/plugin/scene/test_include.py", "plugin/scene/pose.py"], ["tests/plugin/scene"]),
         (["tests/plugin/scene/test_include.py"], ["tests/plugin/scene/test_include.py"]),

@@ -45,6 +45,7 @@ ROOMS = {
         "mjrig.check",
         "mjrig.gains",
         "mjrig.recording.integrity",
+        "mjrig.recording.memory",
         "mjrig.recording",
         "mjrig.robot_logs.messages",
         "mjrig.robot_logs.containers",

@@ -1,5 +1,6 @@
 """Force actuators: motors, dampers, cylinders, muscles, adhesion."""
 
+from abc import ABC
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
@@ -32,7 +33,7 @@ class MotorActuator(Actuator):
         made.set_to_motor()
 
 
-class _UnipolarActuator(Actuator):
+class _UnipolarActuator(Actuator, ABC):
     """An actuator whose control cannot be negative."""
 
     ctrlrange = Vector(

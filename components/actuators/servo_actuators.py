@@ -1,5 +1,6 @@
 """Servo actuators: position, velocity, integrated velocity, PID, orientation."""
 
+from abc import ABC
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
@@ -12,7 +13,7 @@ from mjrig.properties.scalar_kinds import Float
 _UNSET = -1.0
 
 
-class _ServoActuator(Actuator):
+class _ServoActuator(Actuator, ABC):
     """Position feedback with damping."""
 
     kp = Float(
@@ -41,7 +42,7 @@ class _ServoActuator(Actuator):
         }
 
 
-class _InheritrangeActuator(_ServoActuator):
+class _InheritrangeActuator(_ServoActuator, ABC):
     """A servo that can inherit the range of its target."""
 
     inherited: ClassVar[str] = "ctrlrange"

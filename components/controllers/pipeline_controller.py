@@ -1,30 +1,35 @@
 """PipelineController: base class of controllers with a law: delay → law → clamps."""
 
+from abc import ABC
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from mjrig.arrays import FloatArray
+from mjrig.arrays import FloatArray, read_only
 from mjrig.components.controllers.pipeline_owner import EffortMode, PipelineOwner
 from mjrig.components.executions.compiled_run import CompiledRun, why_no_numba
 from mjrig.components.executions.native_form import native_form_of, why_not_native
 from mjrig.components.executions.native_run import NativeRun
 from mjrig.components.executions.python_run import DirectRun, ImplicitRun, PythonRun
 from mjrig.components.executions.run import EveryTick, PipelineRun
+from mjrig.components.laws.delay import DELAY_STATE
 from mjrig.components.laws.gather import Operation
+from mjrig.components.laws.law import Implicit
 from mjrig.components.laws.pipeline import Pipeline
-from mjrig.control.execution import Execution, Support
+from mjrig.control.execution import Execution, Support, is_implicit
 from mjrig.control.lowering import Lowered, NativeForm
 from mjrig.control.setpoints import Source
-from mjrig.errors import PropertyError
+from mjrig.errors import NeedsNewWorld, PropertyError
 from mjrig.model.binding import ActuatorBinding
 from mjrig.readings.effort_log import EffortLog
 
 
-class PipelineController(PipelineOwner):
+class PipelineController(PipelineOwner, ABC):
     """Runs its pipeline on the owned actuators: in python, compiled or natively."""
 
+    #: The run comes last: it takes over what the pipeline remembers.
+    _remembered: ClassVar[tuple[str, ...]] = ("_pipe", "_ticks", "_run")
     _ticks: EveryTick
 
     def _own_prepare(self) -> None:
@@ -43,6 +48,12 @@ class PipelineController(PipelineOwner):
         timestep, (drafted, self._drafted) = float(model.opt.timestep), (self._drafted, None)
         if drafted is None or drafted != self._made_of(timestep):
             self.make_pipeline(timestep)
+        if self.effort is EffortMode.IMPLICIT and self._pipe.law.implicit() is Implicit.NONE:
+            law = type(self._pipe.law).__name__
+            raise PropertyError(
+                f"{self.label}.effort: {law} has no implicit form; use effort: explicit",
+                ("effort",),
+            )
         ids = [b.actuator_id for b in self.bindings]
         if before is not None and ids == self._ran_on:
             _keep_memory(before, self._pipe)
@@ -53,9 +64,12 @@ class PipelineController(PipelineOwner):
         # Bound again after a structural change:
         if lowered is not None:
             self._leave_native(lowered, "its structure changed while it ran")
-        elif self._execution.name == "compiled":
+        elif self._execution.awaits_native:
+            self._refuse_if_native("it was not built to run in MuJoCo")
+        if lowered is None and self._execution.name == "compiled":
             compiled = self.supports()["compiled"]
-            fallback = Execution("python", f"not compiled: {compiled.reason}")
+            reason, awaits = f"not compiled: {compiled.reason}", self._execution.awaits_native
+            fallback = Execution("python", reason, awaits)
             self.run_as(self._execution if compiled.available else fallback)
 
     def bind_draft(self, actuators: Sequence[ActuatorBinding], owner: str, timestep: float) -> bool:
@@ -77,6 +91,8 @@ class PipelineController(PipelineOwner):
         super()._own_on_change(names)
         if self._run is None:
             return
+        if self._execution.awaits_native:
+            self._refuse_if_native("it was not built to run in MuJoCo")
         self._outgrow_native(self.delay_room())
         self._run.before_change()
         self._load_parts()
@@ -103,8 +119,15 @@ class PipelineController(PipelineOwner):
             self._leave_native(lowered, f"it has no room for a delay of {steps} steps")
 
     def _leave_native(self, lowered: Lowered, why: str) -> None:
-        """Run the law here; the lowered actuators then pass their input through."""
+        """Run the law here; the lowered actuators then pass their input through.
+
+        Raises:
+            NeedsNewWorld: a new world would run it in MuJoCo, with other results.
+        """
         supports = self.supports()
+        is_other = is_implicit(self._model.opt)
+        if is_other:
+            self._refuse_if_native(why)
         if not supports["python"].available:
             raise PropertyError(f"{self.label}: {supports['python'].reason}, and {why}")
         if isinstance(self._run, NativeRun):
@@ -112,7 +135,21 @@ class PipelineController(PipelineOwner):
         lowered.drive_directly()
         self._lowered = None
         name = "compiled" if supports["compiled"].available else "python"
-        self.run_as(Execution(name, f"no longer native: {why}"))
+        self.run_as(Execution(name, f"no longer native: {why}", is_other))
+
+    def _refuse_if_native(self, why: str) -> None:
+        """Refuse an edit after which a new world would run the law in MuJoCo, with other results.
+
+        Raises:
+            NeedsNewWorld: it would.
+        """
+        native = self.supports()["native"]
+        if native.available and native.exact:
+            raise NeedsNewWorld(
+                f"{self.label}: {why}, and MuJoCo integrates its gains implicitly "
+                "(sim.actuation: implicit), which no other execution does; edit the scene and "
+                "build a new World"
+            )
 
     def run_as(self, execution: Execution) -> None:
         super().run_as(execution)
@@ -195,11 +232,12 @@ class PipelineController(PipelineOwner):
 
     @property
     def raw_effort(self) -> FloatArray:
-        return np.zeros(0) if self._run is None else self._run.raw_effort()
+        return read_only(np.zeros(0) if self._run is None else self._run.raw_effort())
 
     @property
     def native_effort(self) -> FloatArray | None:
-        return None if self._run is None else self._run.effort()
+        effort = None if self._run is None else self._run.effort()
+        return None if effort is None else read_only(effort)
 
     def effort_log(self) -> EffortLog | None:
         return None if self._run is None else self._run.effort_log()
@@ -231,31 +269,31 @@ class PipelineController(PipelineOwner):
         delayed = self.delay is not None
         return law, clamps, delayed, self.decimation, str(self.precision), self.clamp_targets
 
+    def remembers(self) -> bool:
+        is_stateful = self._run is not None and (self._pipe.is_stateful or self.decimation > 1)
+        return is_stateful or self.has_memory()
+
     def _own_memory(self) -> Any:
         if self._run is None:
             return None
+        self._run.count_clamps()
         self._run.bring_home()
-        pipe = self._pipe
-        own = self._run.memory()
-        buffers = pipe._raw.copy(), pipe._effort.copy()
-        return pipe.state.save(), buffers, pipe.clamp_counts, self._ticks.is_due, own
+        return super()._own_memory()
 
     def _own_restore(self, memory: Any) -> None:
-        if memory is None or self._run is None:
-            return
-        state, (raw, effort), counts, self._ticks.is_due, own = memory
-        pipe = self._pipe
-        pipe.state.restore(state)
-        pipe._raw[:], pipe._effort[:] = raw, effort
-        for mine, saved in zip(pipe._acted, counts, strict=True):
-            mine[:] = saved
-        self._run.restore(own)
+        if self._run is not None:
+            super()._own_restore(memory)
 
 
 def _keep_memory(before: Pipeline, now: Pipeline) -> None:
     """After a structural change, keep the memory that has the same meaning and shape."""
-    if type(before.law) is not type(now.law) or before.space.dtype != now.space.dtype:
+    one, two = before.space, now.space
+    if one.dtype != two.dtype or not np.array_equal(one.factor, two.factor):
         return
-    saved, fresh = before.state.save(), now.state.save()
-    same = {n for n in fresh if n in saved and saved[n].shape == fresh[n].shape}
-    now.state.restore({n: saved[n] if n in same else fresh[n] for n in fresh})
+    if type(before.law) is type(now.law):
+        saved, fresh = before.state.memory(), now.state.memory()
+        same = {n for n in fresh if n in saved and saved[n].shape == fresh[n].shape}
+        same -= set(DELAY_STATE)
+        now.state.restore({n: saved[n] if n in same else fresh[n] for n in fresh})
+    if before.delay is not None and now.delay is not None:
+        now.delay.take_over(now.state, before.delay, before.state)

@@ -17,6 +17,7 @@ from mjrig.components.laws.space import PipelineSpace, Precision
 from mjrig.control.controller import ArticulationController
 from mjrig.control.finite_guard import LARGEST
 from mjrig.errors import PropertyError
+from mjrig.properties.hooks import required
 from mjrig.properties.nested_kinds import Nested, NestedList
 from mjrig.properties.per_actuator import PerActuator, authored, patch, resolved
 from mjrig.properties.scalar_kinds import Bool, Choice, Float, Int
@@ -123,6 +124,7 @@ class PipelineOwner(ArticulationController):
                     (own[0],),
                 )
 
+    @required()
     def make_law(self) -> Law:
         """Hook: the controller's own law."""
         raise NotImplementedError
@@ -160,6 +162,10 @@ class PipelineOwner(ArticulationController):
         """
         self._tick = self.decimation * timestep
         law = self.law or self.make_law()
+        if not isinstance(law, Law):
+            raise PropertyError(
+                f"{self.label}: {type(self).__name__}.make_law returned {law!r}; return a Law"
+            )
         self._limit = MaxEffort.from_data({})
         for part in (law, self._limit):
             part.spread_over(self._slots)

@@ -1,7 +1,7 @@
 """TrotGait: a scripted trot for a four-legged robot with hip, thigh and calf motors."""
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -25,6 +25,8 @@ class TrotGait(ActorComponent):
     Actuators are named `FL_hip`, `FL_thigh`, `FL_calf` and so on for FR, RL, RR. It starts from
     the pose the robot has when enabled or reset, and fades the motion in.
     """
+
+    _remembered: ClassVar[tuple[str, ...]] = ("_began", "_start")
 
     enabled = Bool(True, doc="Move the setpoints; off: they stay where they are.")
     frequency = Float(
@@ -160,9 +162,3 @@ class TrotGait(ActorComponent):
         calf = -math.acos(min(max(cosine, -1.0), 1.0))
         thigh = math.atan2(-x, -z) - math.atan2(b * math.sin(calf), a + b * math.cos(calf))
         return thigh, calf
-
-    def memory(self) -> Any:
-        return self._began, self._start.copy()
-
-    def restore(self, memory: Any) -> None:
-        self._began, self._start = memory[0], memory[1].copy()

@@ -7,10 +7,10 @@ import numpy as np
 
 from mjrig.arrays import FloatArray, as_slice
 from mjrig.components.executions.pipeline_host import PipelineHost
-from mjrig.components.laws.clamp import Clamp, DCMotor, MaxEffort, twin
+from mjrig.components.laws.clamp import Clamp, DCMotor, MaxEffort, apply_clamp, twin
 from mjrig.components.laws.feedback import PID
 from mjrig.components.laws.torque_speed_curve import TorqueSpeedCurve
-from mjrig.control.lowering import DCForm, Lowered, NativeForm
+from mjrig.control.lowering import DCForm, LawMemory, Lowered, NativeForm
 from mjrig.readings.effort_log import EffortLog, StepRows
 
 #: Times any number that MuJoCo takes, a smaller gain cannot overflow.
@@ -79,6 +79,17 @@ def take_memory(controller: PipelineHost, lowered: Lowered) -> None:
         pipe.delay.recall(pipe.state, pasts, started=not lowered.awaits_command)
 
 
+def given_memory(controller: PipelineHost, lowered: Lowered) -> LawMemory:
+    """The memory in the state of a pipeline, in the form MuJoCo's actuators have it."""
+    pipe = controller._pipe
+    integral, pasts = lowered.memory()
+    if isinstance(pipe.law, PID):
+        integral = pipe.state.integral.copy()
+    if pipe.delay is not None:
+        pasts = [pipe.delay.past(pipe.state, i, len(past)) for i, past in enumerate(pasts)]
+    return LawMemory(integral, pasts)
+
+
 def native_effort_of(
     controller: PipelineHost, lowered: Lowered
 ) -> tuple[FloatArray, FloatArray, list[Any]]:
@@ -94,7 +105,7 @@ def native_effort_of(
     effort, acted = raw, []
     for clamp in pipe.clamps:
         after = np.zeros(effort.shape)
-        clamp.apply(effort, q, qd, after)
+        apply_clamp(clamp, effort, q, qd, after)
         acted.append(after != effort)
         effort = after
     factor = pipe.space.factor
@@ -152,7 +163,7 @@ class NativeEfforts(EffortLog):
         effort = raw
         for clamp in self._clamps:
             after = np.zeros_like(effort)
-            clamp.over_rows(len(raw)).apply(effort, q, qd, after)
+            apply_clamp(clamp.over_rows(len(raw)), effort, q, qd, after)
             effort = after
         return self._space.factor * raw, self._space.factor * effort
 

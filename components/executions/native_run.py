@@ -9,6 +9,7 @@ import numpy as np
 from mjrig.arrays import FloatArray
 from mjrig.components.executions.native_form import (
     NativeEfforts,
+    given_memory,
     native_effort_of,
     take_memory,
 )
@@ -17,7 +18,7 @@ from mjrig.components.executions.run import PipelineRun
 from mjrig.components.executions.state_inputs import StateInputs
 from mjrig.components.laws.gather import Operation
 from mjrig.control.execution import is_rk4
-from mjrig.control.lowering import Lowered
+from mjrig.control.lowering import LawMemory, Lowered
 from mjrig.readings.effort_log import EffortLog, SeenEfforts
 
 #: Raw effort and effort of the last step, joint units; no effort: there was no step yet.
@@ -100,12 +101,19 @@ class NativeRun(PipelineRun):
         lowered = self.lowered
         if lowered.aside is None:
             self._look()
-        law = lowered.memory(), lowered.aside is not None, lowered.awaits_command
+        law = tuple(lowered.memory()), lowered.aside is not None, lowered.awaits_command
         return law, self._looked_at, self._looked
 
     def restore(self, memory: Any) -> None:
-        if memory is None:  # it did not run natively then
+        lowered = self.lowered
+        if memory is None:  # it did not run natively then: the pipeline has the memory
+            delay = self._pipe.delay
+            started = delay is None or bool(self._pipe.state.delay_count.any())
+            lowered.awaits_command = lowered.has_delay and not started
+            lowered.recall(given_memory(self._host, lowered), True)
+            self._looked_at = float(self._data.time)
+            self._looked = (self._pipe.space.factor * self._pipe._raw, None)
             return
-        (law_memory, was_aside, self.lowered.awaits_command), *seen = memory
+        (law_memory, was_aside, lowered.awaits_command), *seen = memory
         self._looked_at, self._looked = seen
-        self.lowered.recall(law_memory, was_aside)
+        lowered.recall(LawMemory(*law_memory), was_aside)

@@ -1,11 +1,12 @@
 """PipelineRun: base class of the executions of a controller's pipeline."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from mjrig.arrays import FloatArray
 from mjrig.components.executions.pipeline_host import PipelineHost
 from mjrig.components.laws.gather import Operation
+from mjrig.properties.declared_memory import DeclaredMemory
 from mjrig.readings.effort_log import EffortLog, LiveEfforts
 
 
@@ -83,8 +84,10 @@ class PipelineRun:
         self.refresh()
 
 
-class EveryTick:
+class EveryTick(DeclaredMemory):
     """Runs a tick on the steps 0, k, 2k after a reset, and holds its effort in between."""
+
+    _remembered: ClassVar[tuple[str, ...]] = ("is_due",)
 
     def __init__(self, host: PipelineHost, model: Any, data: Any) -> None:
         self._decimation = int(host.decimation)

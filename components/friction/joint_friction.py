@@ -2,9 +2,9 @@
 
 import importlib.util
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import mujoco
 import numpy as np
@@ -18,6 +18,7 @@ from mjrig.errors import BindingError
 from mjrig.motors.friction_numbers import FRICTION
 from mjrig.motors.motor_parts import FrictionLaw
 from mjrig.names import Slots, is_literal, listed
+from mjrig.pattern_budget import pattern_budget
 from mjrig.properties.has_properties import HasProperties
 from mjrig.properties.per_actuator import PerActuator
 from mjrig.properties.scalar_kinds import Patterns
@@ -50,6 +51,10 @@ class JointFriction(PlantComponent):
     is the joint's damping.
     """
 
+    _remembered: ClassVar[tuple[str, ...]] = (
+        "_loads", "_given", "_frictionloss", "_coefficients",
+    )  # fmt: skip
+
     joints = Patterns(
         _EVERYTHING,
         structural=True,
@@ -79,6 +84,9 @@ class JointFriction(PlantComponent):
         self._loads = np.zeros((2, 0))
         #: Whether `_loads` are given, not yet to be read from the last step.
         self._given = True
+        #: Whether the friction in the model is of other coefficients than the present ones.
+        self._is_stale = False
+        self._selection: tuple[object, ...] = ()
         self._replaced = np.zeros(0)
         self._write: Callable[[], None] = lambda: None
         self._read_loads: Callable[[FloatArray], None] = lambda loads: None
@@ -92,19 +100,34 @@ class JointFriction(PlantComponent):
 
     def attach(self, articulation: HasProperties) -> None:
         assert isinstance(articulation, Articulation)
-        model, where = articulation.model, articulation.model_map
-        names = articulation.joint_names
-        chosen = self._choose(articulation)
-        self._refuse_owned_twice(articulation, chosen)
-        self._joints = tuple(names[i] for i in chosen)
+        self._bind(articulation)
+
+    def _bind(self, robot: Articulation) -> None:
+        """Own the joints that `joints` selects, without load; all or nothing."""
+        model, where, names = robot.model, robot.model_map, robot.joint_names
+        chosen = self._choose(robot)
+        self._refuse_owned_twice(robot, chosen)
+        joints = tuple(names[i] for i in chosen)
+        self._selection = self._selected_by()
+        self.spread_over(Slots([(n,) for n in joints], robot.label, "joint"))
+        self._release()
+        self._joints, self._robot = joints, robot
         self._dofs = model.jnt_dofadr[where.joint_ids[chosen]].astype(np.int64)
-        self.spread_over(Slots([(n,) for n in self._joints], articulation.label, "joint"))
-        self._robot = articulation
         self._replaced = model.dof_frictionloss[self._dofs].copy()
         self._loads = np.zeros((2, len(self._dofs)))
         self._load_coefficients()
         self._start()
+        self.mark_attached()
 
+    def _selected_by(self) -> tuple[object, ...]:
+        return self.is_authored("joints"), self.joints
+
+    def _resolve(self, names: Sequence[str]) -> None:
+        # After a change of `joints`, `_bind` resolves the values for the new joints.
+        if self._robot is None or self._selection == self._selected_by():
+            super()._resolve(names)
+
+    @pattern_budget()
     def _choose(self, robot: Articulation) -> list[int]:
         """Indices of the joints it owns."""
         names, motors = robot.joint_names, robot.model_map.motors
@@ -156,14 +179,23 @@ class JointFriction(PlantComponent):
                     )
 
     def detach(self) -> None:
+        self._release()
+        self.spread_over(None)
+
+    def _release(self) -> None:
+        """Restore the friction that the model had before."""
         if self._robot is not None:
             self._robot.model.dof_frictionloss[self._dofs] = self._replaced
             self._robot = None
-        self.spread_over(None)
 
     def _own_on_change(self, names: tuple[str, ...]) -> None:
-        if self._robot is not None and self._slots is not None:
+        if self._robot is None or self._slots is None:
+            return
+        if self._selection != self._selected_by():
+            self._bind(self._robot)
+        else:
             self._load_coefficients()
+            self._expect_writing()
 
     def _load_coefficients(self) -> None:
         """The coefficients of every joint: its own, its motor's, or none."""
@@ -202,7 +234,9 @@ class JointFriction(PlantComponent):
         if self._execution.name == "compiled":
             from mjrig.components.friction.friction_kernel import read_loads, write_friction
 
-            self._write = lambda: write_friction(rows, dofs, qvel, motor, external, frictionloss)
+            self._set_writer(
+                lambda: write_friction(rows, dofs, qvel, motor, external, frictionloss)
+            )
             self._read_loads = partial(_read_compiled, self._robot.data, dofs, read_loads)
             return
         self._read_loads = _PlainLoads(self._robot.data, dofs)
@@ -213,7 +247,30 @@ class JointFriction(PlantComponent):
                 speed, there, load = float(qvel[dof]), float(motor[i]), float(external[i])
                 frictionloss[dof] = dry_friction(row, speed, there, load)
 
-        self._write = write
+        self._set_writer(write)
+
+    def _set_writer(self, write: Callable[[], None]) -> None:
+        """The first call after a change also notes that the model has the new friction."""
+
+        def write_first() -> None:
+            write()
+            self._write, self._is_stale = write, False
+
+        self._write = write_first if self._is_stale else write
+
+    def _expect_writing(self) -> None:
+        """The friction in the model is of other coefficients: write it before the next step."""
+        self._is_stale = True
+        self._prepare_writing()
+        if self._given:
+            self._write()
+
+    def take_forces(self) -> None:
+        if not self._given:
+            self._read_loads(self._loads)
+            self._given = True
+        if self._is_stale:  # the first stage reads the friction, `before_controls` comes after it
+            self._write()
 
     def before_controls(self, time: float) -> None:
         if self._given:
@@ -237,19 +294,36 @@ class JointFriction(PlantComponent):
     def _own_memory_signature(self) -> object:
         return self._joints
 
+    @property
+    def _frictionloss(self) -> FloatArray:
+        """The friction in the model, which MuJoCo's own state does not cover."""
+        assert self._robot is not None
+        values: FloatArray = self._robot.model.dof_frictionloss[self._dofs]
+        return values
+
+    @_frictionloss.setter
+    def _frictionloss(self, values: FloatArray) -> None:
+        assert self._robot is not None
+        self._robot.model.dof_frictionloss[self._dofs] = values
+
+    @property
+    def _coefficients(self) -> FloatArray:
+        """The coefficients of the friction in the model."""
+        return self._rows
+
+    @_coefficients.setter
+    def _coefficients(self, rows: FloatArray) -> None:
+        if not np.array_equal(rows, self._rows):
+            self._expect_writing()
+        elif self._is_stale:
+            self._is_stale = False
+            self._prepare_writing()
+
     def _own_memory(self) -> Any:
         if self._robot is None:
             return None
-        loads = self._loads.copy()
-        if not self._given:
-            self._read_loads(loads)
-        return loads, self._robot.model.dof_frictionloss[self._dofs].copy()
-
-    def _own_restore(self, memory: Any) -> None:
-        if self._robot is None or memory is None:
-            return
-        self._loads[:], self._robot.model.dof_frictionloss[self._dofs] = memory
-        self._given = True
+        self.take_forces()
+        return super()._own_memory()
 
 
 # Torques of the last step: of motors, and of all but motors and the joint's own friction. ---------

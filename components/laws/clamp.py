@@ -6,12 +6,14 @@ from functools import partial
 from typing import ClassVar, Self, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from mjrig.components.laws.clip import clip
 from mjrig.components.laws.gather import Operation
 from mjrig.components.laws.space import Array, PipelineSpace
 from mjrig.errors import PropertyError
 from mjrig.properties.component import Component
+from mjrig.properties.hooks import check_filled, fills, required
 from mjrig.properties.per_actuator import PerActuator, PerActuatorInput
 
 T = TypeVar("T", bound=Component)
@@ -65,22 +67,55 @@ class Clamp(Component):
         """Lowest and highest effort at this state."""
         prepared = self.prepare_bounds(q, qd)
         if prepared is None:
-            raise NotImplementedError
+            raise NotImplementedError(f"{type(self).__name__} has no bounds(q, qd)")
         operations, low, high = prepared
         for operation in operations:
             operation()
         return low, high
 
+    @required("bounds", "prepare_bounds")
+    @fills("out")
     def apply(self, effort: Array, q: Array, qd: Array, out: Array) -> None:
         """Write the clamped effort to `out`, which may be `effort` itself."""
-        clip(effort, *self.bounds(q, qd), out)
+        bounds = self.bounds(q, qd)
+        try:
+            clip(effort, *bounds, out)
+        except (TypeError, ValueError):
+            self._check_bounds(bounds, out)
+            raise
+
+    def _check_bounds(self, bounds: object, effort: Array) -> None:
+        """Reject what `bounds` returned if it is not a lowest and a highest effort.
+
+        Raises:
+            PropertyError: it is something else, of another shape, or the two are swapped.
+        """
+        problem = ""
+        if not isinstance(bounds, tuple | list) or len(bounds) != 2:
+            problem = f"returned {bounds!r:.60}"
+        else:
+            try:
+                low, high = (np.broadcast_to(np.asarray(b, float), effort.shape) for b in bounds)
+            except (TypeError, ValueError):
+                shapes = " and ".join(str(np.shape(b)) for b in bounds)
+                problem = f"returned values of shape {shapes} for efforts of shape {effort.shape}"
+            else:
+                if swapped := np.flatnonzero(low > high).tolist():
+                    problem = f"returned a lowest effort above the highest, at index {swapped[0]}"
+        if problem:
+            raise PropertyError(
+                f"{self.label}: {type(self).__name__}.bounds {problem}; return (lowest, highest) "
+                "effort, each a number or one value per actuator"
+            )
 
     def program(self, effort: Array, q: Array, qd: Array, out: Array) -> list[Operation]:
         """`apply` as calls that hold these very arrays, until a parameter changes."""
         prepared = self.prepare_bounds(q, qd)
         overridden = type(self).apply is not Clamp.apply or type(self).bounds is not Clamp.bounds
         if prepared is None or overridden:
-            return [partial(self.apply, effort, q, qd, out)]
+            if type(self).apply is Clamp.apply:  # swapped bounds would clamp without an error
+                self._check_bounds(self.bounds(q, qd), effort)
+            return [partial(apply_clamp, self, effort, q, qd, out)]
         operations, low, high = prepared
         return [*operations, partial(clip, effort, low, high, out)]
 
@@ -106,6 +141,34 @@ class Clamp(Component):
     def why_not_native(self) -> str:
         """Why the clamp has no MuJoCo form; empty if it has."""
         return f"MuJoCo has no actuator limit that does what {type(self).__name__} does"
+
+
+def apply_clamp(clamp: Clamp, effort: Array, q: Array, qd: Array, out: Array) -> None:
+    """Let a clamp write the clamped effort to `out`, which may be `effort` itself.
+
+    Raises:
+        PropertyError: it returned the effort instead.
+    """
+    result = clamp.apply(effort, q, qd, out)
+    if result is not None:
+        check_filled(clamp, "apply", result, out)
+
+
+def acted_counter(
+    raw: Array, before: Array, after: Array, count: npt.NDArray[np.int64]
+) -> Operation:
+    """Count the actuators a clamp acted on; comparing bytes is the cheapest way to see none."""
+
+    def look() -> None:
+        if before.tobytes() != after.tobytes():
+            count_acted(raw, before, after, count)
+
+    return look
+
+
+def count_acted(raw: Array, before: Array, after: Array, count: npt.NDArray[np.int64]) -> None:
+    """Count where a clamp acted; a raw effort that is not finite is held back instead."""
+    np.add(count, (before != after) & np.isfinite(raw), count)
 
 
 class MaxEffort(Clamp):

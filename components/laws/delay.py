@@ -17,6 +17,8 @@ from mjrig.properties.scalar_kinds import Int
 #: No step has computed the lags yet.
 UNSETTLED = object()
 MAX_STEPS = 10_000
+#: Arrays of a pipeline's state that belong to its delay.
+DELAY_STATE = ("delay_ring", "delay_count", "delay_head", "delay_lags", "delay_random")
 
 
 class Delay(Component):
@@ -158,13 +160,25 @@ class Delay(Component):
 
     def grow(self, state: State, dt: float | None) -> None:
         """Make room for longer delays, keeping the past commands."""
-        rows = self.depth(dt) + 1
+        self._make_room(state, self.depth(dt) + 1)
+
+    def _make_room(self, state: State, rows: int) -> None:
         if rows <= self._rows:
             return
-        ring = _lengthened(state.delay_ring, int(state.delay_head[0]), rows)
+        ring = _resized(state.delay_ring, int(state.delay_head[0]), rows)
         state.add("delay_ring", ring)
         np.minimum(state.delay_count, self._rows, out=state.delay_count)
         self._rows = rows
+
+    def take_over(self, state: State, other: "Delay", past: State) -> None:
+        """Keep the past commands of a delay that this one replaces, as an edit of it would."""
+        self._make_room(state, len(past.delay_ring))
+        names = ["delay_ring", "delay_count", "delay_head"]
+        if self._is_random and other._is_random:
+            names += ["delay_lags", "delay_random"]
+        for name, values in self.fitted({name: getattr(past, name) for name in names}).items():
+            getattr(state, name)[...] = values
+        self._settled = UNSETTLED
 
     def recall(self, state: State, pasts: Sequence[Array], *, started: bool) -> None:
         """Take over past commands that were kept elsewhere: (count, 3) each, oldest first."""
@@ -175,14 +189,20 @@ class Delay(Component):
         state.delay_count[:] = self._rows - 1 if started else 0
         self._settled = UNSETTLED
 
+    def past(self, state: State, actuator: int, count: int) -> Array:
+        """The last commands of one actuator, (count, 3), oldest first; the reverse of `recall`."""
+        oldest = max(int(state.delay_count[actuator]) - 1, 0)
+        ages = np.minimum(np.arange(count)[::-1], oldest)
+        ring: Array = state.delay_ring[(int(state.delay_head[0]) - ages) % self._rows, :, actuator]
+        return ring
+
     def fitted(self, saved: Mapping[str, npt.NDArray[Any]]) -> Mapping[str, npt.NDArray[Any]]:
-        """A saved state with a ring of the present length: the delay may have grown since then."""
-        if "delay_ring" not in saved:
+        """A saved state with a ring of the present length, which may have changed since then."""
+        if "delay_ring" not in saved or len(saved["delay_ring"]) == self._rows:
             return saved
         old, head = saved["delay_ring"], int(saved["delay_head"][0])
-        if len(old) >= self._rows:
-            return saved
-        return {**saved, "delay_ring": _lengthened(old, head, self._rows)}
+        count = np.minimum(saved["delay_count"], min(len(old), self._rows) - 1)
+        return {**saved, "delay_ring": _resized(old, head, self._rows), "delay_count": count}
 
     # Run ----------------------------------------------------------------------------------------
 
@@ -247,9 +267,9 @@ class Delay(Component):
         return "a random delay is drawn in Python" if self._is_random else ""
 
 
-def _lengthened(old: npt.NDArray[Any], head: int, rows: int) -> npt.NDArray[Any]:
-    """A longer ring with the same commands: row `head − age` holds the one `age` steps old."""
+def _resized(old: npt.NDArray[Any], head: int, rows: int) -> npt.NDArray[Any]:
+    """Another ring with the newest commands: row `head − age` holds the one `age` steps old."""
     ring = np.zeros((rows, *old.shape[1:]), old.dtype)
-    for age in range(len(old)):
+    for age in range(min(len(old), rows)):
         ring[(head - age) % rows] = old[(head - age) % len(old)]
     return ring

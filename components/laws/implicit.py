@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mjrig.components.laws.clamp import Clamp
+from mjrig.components.laws.clamp import Clamp, apply_clamp
 from mjrig.components.laws.law import Implicit, Law
 from mjrig.components.laws.space import Array
 from mjrig.components.laws.state import State
@@ -57,12 +57,12 @@ def implicit_effort(
     unclamped = before.copy()
     for clamp in clamps:
         after = np.zeros_like(before)
-        clamp.apply(before, at_q, at_qd, after)
+        apply_clamp(clamp, before, at_q, at_qd, after)
         acted.append(before != after)
         before = after
     effort = impulse / dt
     for clamp in clamps:
-        clamp.apply(effort, at_q, at_qd, effort)
+        apply_clamp(clamp, effort, at_q, at_qd, effort)
     return ImplicitEffort(unclamped, effort, acted)
 
 
@@ -124,7 +124,7 @@ def law_effort(
     def clamped(at_q: Array, at_qd: Array) -> Array:
         effort = raw(at_q, at_qd)
         for clamp in clamps:
-            clamp.apply(effort, at_q, at_qd, effort)
+            apply_clamp(clamp, effort, at_q, at_qd, effort)
         return effort
 
     return raw, clamped
@@ -137,7 +137,8 @@ def _linear(effort: Effort, q: Array, qd: Array, h: float, inverse_mass: Array) 
     a = (effort(q + probe_q, qd) - here) / probe_q
     b = (effort(q, qd + probe_qd) - here) / probe_qd
     own = np.maximum(np.diag(inverse_mass), np.finfo(np.float64).tiny)
-    bound = np.minimum(STABLE_SHARE / h, own * np.finfo(np.float64).max) / own
+    largest = np.minimum(own, 1.0) * np.finfo(np.float64).max  # without an overflow
+    bound = np.minimum(STABLE_SHARE / h, largest) / own
     slope = a * h + b
     scale = np.where(slope > bound, bound / np.where(slope > bound, slope, 1.0), 1.0)
     a, b = a * scale, b * scale

@@ -12,6 +12,7 @@ from mjrig.components.laws.gather import Operation
 from mjrig.components.laws.space import Array, PipelineSpace
 from mjrig.components.laws.state import State
 from mjrig.properties.component import Component
+from mjrig.properties.hooks import check_filled, fills, required
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,8 @@ class Law(Component):
         """Which target (`target_q`, `target_qd`) which non-zero gain needs."""
         return {}
 
+    @required()
+    @fills("out")
     def compute(
         self,
         q: Array,
@@ -105,7 +108,13 @@ class Law(Component):
 
         They hold these very arrays, so that a step only runs them, until a parameter changes.
         """
-        return [lambda: self.compute(q, qd, *self._targets, state, dt, out)]
+
+        def compute() -> None:
+            result = self.compute(q, qd, *self._targets, state, dt, out)
+            if result is not None:
+                check_filled(self, "compute", result, out)
+
+        return [compute]
 
     def respond(self, q: Array, qd: Array, state: State, dt: float, out: Array) -> None:
         """Write the raw effort for the setpoints of the last `command`."""

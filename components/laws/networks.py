@@ -1,6 +1,7 @@
 """Network laws: MLP, LSTM and GRU actuator models from ONNX files."""
 
 import math
+from abc import ABC
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from mjrig.components.laws.onnx_file import OnnxFile
 from mjrig.components.laws.space import Array, PipelineSpace
 from mjrig.components.laws.state import State
 from mjrig.errors import PropertyError
+from mjrig.files.decoding import reason
 from mjrig.properties.mapping_kinds import Table, anything
 from mjrig.properties.scalar_kinds import FilePath
 
@@ -27,7 +29,7 @@ COLUMNS = (
 )
 
 
-class NetworkLaw(Law):
+class NetworkLaw(Law, ABC):
     """Base class of network laws: a file, float32 inside, one row per actuator."""
 
     path = FilePath(suffixes=(".onnx",), structural=True, doc="ONNX file.")
@@ -76,7 +78,7 @@ class NetworkLaw(Law):
         try:
             outputs: list[Float32] = self._net.session.run(None, inputs)
         except Exception as error:  # onnxruntime has no common base class
-            raise self._net.error(" ".join(str(error).split())) from error
+            raise self._net.error(f"cannot be run: {reason(error)}") from error
         return outputs
 
     def _finish(self, effort: Float32, out: Array) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mjrig.errors import MissingExtraError, PropertyError
+from mjrig.files.decoding import decoding
 
 #: Option of onnxruntime: folder of the weights of a file that is given as bytes.
 _BESIDE = "session.model_external_initializers_file_folder_path"
@@ -34,19 +35,15 @@ class OnnxFile:
             raise PropertyError(f"there is no network file {str(path)!r}")
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
-        options.log_severity_level = 3
+        options.log_severity_level = 4  # errors are raised, not printed as well
         if content is not None:  # weights may lie in files beside it
             options.add_session_config_entry(_BESIDE, str(path.parent))
-        try:
+        with decoding(path.name, problem="not a network", error=PropertyError):
             self.session = onnxruntime.InferenceSession(
                 str(path) if content is None else content,
                 options,
                 providers=["CPUExecutionProvider"],
             )
-        except Exception as error:  # onnxruntime has no common base class
-            raise PropertyError(
-                f"{path.name}: not a network: {' '.join(str(error).split())}"
-            ) from error
         self.metadata = _metadata(self.session.get_modelmeta().custom_metadata_map)
         self.inputs = [i.name for i in self.session.get_inputs()]
         self.outputs = [o.name for o in self.session.get_outputs()]
@@ -113,7 +110,7 @@ def _metadata(raw: Mapping[str, str]) -> dict[str, Any]:
     if "metadata" in raw:
         try:
             found = json.loads(raw["metadata"])
-        except ValueError:
+        except (ValueError, RecursionError):
             found = None
         if isinstance(found, dict):
             return found
@@ -123,5 +120,5 @@ def _metadata(raw: Mapping[str, str]) -> dict[str, Any]:
 def _decoded(text: str) -> Any:
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text

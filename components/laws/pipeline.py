@@ -3,12 +3,14 @@
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from math import isfinite
-from typing import Any
+from typing import Any, ClassVar, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from mjrig.components.laws.clamp import Clamp
+from mjrig.arrays import read_only
+from mjrig.attributes import CheckedAttributes
+from mjrig.components.laws.clamp import Clamp, acted_counter, count_acted
 from mjrig.components.laws.delay import Delay
 from mjrig.components.laws.gather import Operation
 from mjrig.components.laws.implicit import implicit_effort
@@ -21,9 +23,11 @@ from mjrig.components.laws.state import State
 from mjrig.components.laws.support import supports
 from mjrig.control.execution import Support
 from mjrig.names import Slots
+from mjrig.properties.declared_memory import DeclaredMemory
+from mjrig.properties.hooks import check_filled
 
 
-class Pipeline:
+class Pipeline(CheckedAttributes, DeclaredMemory):
     """Delay → law → clamps for `size` actuators; no MuJoCo needed.
 
     Args:
@@ -37,6 +41,13 @@ class Pipeline:
     Raises:
         PropertyError: a per-actuator value does not fit `size`.
     """
+
+    _remembered: ClassVar[tuple[str, ...]] = ("_state", "_raw", "_effort", "_acted")
+    # Assigned in `_assemble`, which two constructors call.
+    law: Final[Law]  # type: ignore[misc]
+    delay: Final[Delay | None]  # type: ignore[misc]
+    clamps: Final[tuple[Clamp, ...]]  # type: ignore[misc]
+    space: Final[PipelineSpace]  # type: ignore[misc]
 
     def __init__(
         self,
@@ -77,7 +88,8 @@ class Pipeline:
         clamps: tuple[Clamp, ...],
         dt: float | None,
     ) -> None:
-        self.law, self.delay, self.clamps, self.space = law, delay, clamps, space
+        self.law, self.delay = law, delay  # type: ignore[misc]
+        self.clamps, self.space = clamps, space  # type: ignore[misc]
         law.use_space(space)
         for clamp in clamps:
             clamp.use_space(space)
@@ -113,12 +125,12 @@ class Pipeline:
     @property
     def raw_effort(self) -> Array:
         """The law's effort of the last step, before clamps."""
-        return self._raw.copy()
+        return read_only(self._raw.copy())
 
     @property
     def clamp_counts(self) -> list[npt.NDArray[np.int64]]:
         """Number of steps since the last reset in which each clamp acted, per actuator."""
-        return [count.copy() for count in self._acted]
+        return [read_only(count.copy()) for count in self._acted]
 
     @property
     def executions(self) -> dict[str, Support]:
@@ -192,7 +204,7 @@ class Pipeline:
             after = effort if is_last else self.space.zeros()
             program += clamp.program(before, q, qd, after)
             if out is None or not is_last:
-                program.append(_counting(raw, before, after, count))
+                program.append(acted_counter(raw, before, after, count))
             before, self._unclamped = after, before
         if not self.clamps:
             program.append(partial(np.copyto, effort, raw))
@@ -210,7 +222,7 @@ class Pipeline:
 
     def count_last(self, effort: Array) -> None:
         """Count the actuators that the last clamp acted on."""
-        _count(self._raw, self._unclamped, effort, self._acted[-1])
+        count_acted(self._raw, self._unclamped, effort, self._acted[-1])
 
     def command(self) -> None:
         """Let the law take the setpoints it was prepared for; with a delay, each step does."""
@@ -351,22 +363,20 @@ class Pipeline:
         """
         given = (q, qd, target_q, target_qd, feedforward)
         q_, qd_, a, b, c = self._inputs.take(given, self.law, self.delay, dt)
-        saved = self._state.save()
-        raw, effort = self._raw.copy(), self._effort.copy()
+        saved = self.memory()
         try:
             return self._slopes(q_, qd_, (a, b, c), dt if dt is not None else 0.0)
         finally:
-            self._state.restore(saved)
-            self._raw[...], self._effort[...] = raw, effort
+            self.restore(saved)
 
     def _slopes(self, q: Array, qd: Array, targets: Targets, dt: float) -> Slopes:
-        state = self._state
         if self.delay is not None:
-            self.delay.pass_on(*targets, state, dt)
+            self.delay.pass_on(*targets, self._state, dt)
             targets = self.delay.arriving
         effort = np.zeros_like(self._raw)
-        self.law.compute(q, qd, *targets, state, dt, effort)
-        return slopes_behind(self.clamps, self.law.slopes(state, dt), effort, q, qd)
+        result = self.law.compute(q, qd, *targets, self._state, dt, effort)
+        check_filled(self.law, "compute", result, effort)
+        return slopes_behind(self.clamps, self.law.slopes(self._state, dt), effort, q, qd)
 
 
 def _delayed(law: Law, delay: Delay, targets: Targets, state: State, dt: float) -> Operation:
@@ -383,18 +393,3 @@ def _delayed(law: Law, delay: Delay, targets: Targets, state: State, dt: float) 
             law.command(*arriving)
 
     return pass_on
-
-
-def _counting(raw: Array, before: Array, after: Array, count: npt.NDArray[np.int64]) -> Operation:
-    """Count the actuators a clamp acted on; comparing bytes is the cheapest way to see none."""
-
-    def look() -> None:
-        if before.tobytes() != after.tobytes():
-            _count(raw, before, after, count)
-
-    return look
-
-
-def _count(raw: Array, before: Array, after: Array, count: npt.NDArray[np.int64]) -> None:
-    """Count where a clamp acted; a raw effort that is not finite is held back instead."""
-    np.add(count, (before != after) & np.isfinite(raw), count)

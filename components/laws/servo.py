@@ -1,6 +1,7 @@
 """Servo laws: the position loops inside of hobby servos and drives."""
 
 import math
+from abc import ABC
 from enum import StrEnum
 
 import numpy as np
@@ -20,7 +21,7 @@ class LastLimit(StrEnum):
     CURRENT = "current"
 
 
-class ServoLaw(Law):
+class ServoLaw(Law, ABC):
     """What the servo laws share: a torque constant, and a position target as the only command."""
 
     kt = PerActuator(

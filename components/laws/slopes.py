@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from mjrig.components.laws.clamp import Clamp
+from mjrig.components.laws.clamp import Clamp, apply_clamp
 from mjrig.components.laws.law import Slopes
 from mjrig.components.laws.space import Array
 
@@ -15,7 +15,7 @@ def slopes_behind(
     """The slopes of a raw effort after clamps; `effort` is clamped in place."""
     for clamp in clamps:
         slopes = _through(clamp, effort, q, qd, slopes)
-        clamp.apply(effort, q, qd, effort)
+        apply_clamp(clamp, effort, q, qd, effort)
     return slopes
 
 

@@ -86,12 +86,14 @@ class State:
             else:
                 array[..., chosen] = 0
 
-    def save(self) -> dict[str, npt.NDArray[Any]]:
+    def memory(self) -> dict[str, npt.NDArray[Any]]:
         """A copy of every array."""
         return {name: array.copy() for name, array in self._arrays.items()}
 
+    save = memory  # its name in earlier versions
+
     def restore(self, saved: Mapping[str, npt.NDArray[Any]]) -> None:
-        """Restore what `save` returned.
+        """Restore what `memory` returned.
 
         Raises:
             ValueError: it is the state of another kind of pipeline.

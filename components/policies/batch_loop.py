@@ -2,12 +2,12 @@
 
 from collections import deque
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from mjrig.arrays import FloatArray
+from mjrig.arrays import FloatArray, read_only
 from mjrig.components.policies.commands import Commands
 from mjrig.components.policies.loop_parts import LoopParts
 from mjrig.components.policies.network_batch import for_batch
@@ -32,6 +32,10 @@ class BatchLoop(LoopParts, BatchPolicy):
     Worlds tick by their own time. A tick measures all worlds at once, but advances the memory
     (histories, noise, recurrent state, targets) only of those whose time it is.
     """
+
+    commands: Final[list[Commands]]
+    together: Final[bool]  # type: ignore[misc]
+    reason: Final[str]  # type: ignore[misc]
 
     def __init__(
         self, said: PolicyFile, robot: Articulation, who: str, batch: BatchOfWorlds
@@ -133,7 +137,8 @@ class BatchLoop(LoopParts, BatchPolicy):
     @property
     def command_now(self) -> FloatArray:
         times = np.maximum(self._steps(), 0) * self.timestep
-        return np.array([c.at(t) for c, t in zip(self.commands, times.tolist(), strict=True)])
+        pairs = zip(self.commands, times.tolist(), strict=True)
+        return read_only(np.array([c.at(t) for c, t in pairs]))
 
     # Time ---------------------------------------------------------------------------------------
 

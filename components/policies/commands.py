@@ -1,11 +1,13 @@
 """Commands of a policy: fixed values, a schedule, or the default."""
 
 from collections.abc import Sequence
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from mjrig.arrays import FloatArray, frozen
+from mjrig.attributes import CheckedAttributes
 from mjrig.components.policies.policy_parts import CommandInput
 from mjrig.control.policy import CommandSpace
 from mjrig.errors import PropertyError
@@ -15,13 +17,16 @@ from mjrig.names import how_many
 TOLERANCE = 1e-6
 
 
-class Commands:
+class Commands(CheckedAttributes):
     """The command at a time: a fixed one, else the schedule's, else the default.
 
     Args:
         said: `command` of the policy file; None: it takes no command.
         who: label for error messages.
     """
+
+    size: Final[int]
+    space: Final[CommandSpace]
 
     def __init__(self, said: CommandInput | None, who: str) -> None:
         said = said if said is not None else CommandInput()

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ from mjrig.components.policies.policy_file import PolicyFile
 from mjrig.components.policies.safetensors import read_safetensors
 from mjrig.components.policies.terms.view import Float32, Indices
 from mjrig.errors import PolicyError, PropertyError
+from mjrig.files.decoding import reason
 from mjrig.names import listed, suggestion
 
 Arrays = dict[Port, npt.NDArray[Any]]
@@ -29,6 +30,8 @@ class LeappNetwork(PolicyNetwork):
     Raises:
         PolicyError: the bundle is damaged or not complete, or a term names no input of it.
     """
+
+    _remembered: ClassVar[tuple[str, ...]] = ("_state",)
 
     def __init__(self, path: Path, said: PolicyFile) -> None:
         super().__init__(path)
@@ -110,7 +113,7 @@ class LeappNetwork(PolicyNetwork):
         try:
             found: list[Any] = self._files[node].session.run(names, feeds)
         except Exception as error:  # onnxruntime has no common base class
-            raise self.error(f"{node!r} cannot be run: {' '.join(str(error).split())}") from error
+            raise self.error(f"{node!r} cannot be run: {reason(error)}") from error
         return found
 
     def output(self, tensor: BundleTensor) -> FloatArray:
@@ -119,9 +122,3 @@ class LeappNetwork(PolicyNetwork):
 
     def reset(self) -> None:
         self._state = dict(self._fresh)
-
-    def memory(self) -> Any:
-        return {port: values.copy() for port, values in self._state.items()}
-
-    def restore(self, memory: Any) -> None:
-        self._state = {port: values.copy() for port, values in memory.items()}

@@ -2,7 +2,7 @@
 
 from collections import deque
 from math import isfinite
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 
@@ -16,10 +16,15 @@ from mjrig.components.policies.stand import StandGains
 from mjrig.components.policies.terms.view import Float32
 from mjrig.control.articulation import Articulation
 from mjrig.control.policy import PolicyDisturbance
+from mjrig.properties.declared_memory import DeclaredMemory
 
 
-class PolicyLoop(LoopParts):
+class PolicyLoop(LoopParts, DeclaredMemory):
     """The control loop of a policy file on a robot of a world."""
+
+    _remembered: ClassVar[tuple[str, ...]] = (
+        "_begun", "ticks", "action", "_gains", "_observer", "_network", "targets", "view", "_late"
+    )  # fmt: skip
 
     def __init__(self, said: PolicyFile, robot: Articulation, who: str) -> None:
         super().__init__(said, robot, who, robot.data, robot.setpoints.values)
@@ -164,32 +169,3 @@ class PolicyLoop(LoopParts):
     def signature(self) -> object:
         """What must agree for a memory to be restored."""
         return str(self.said.network), self.said.joints, self._observer.signature()
-
-    def memory(self) -> Any:
-        """What `restore` needs to continue bit-exactly, as a copy."""
-        return (
-            self._begun,
-            self.ticks,
-            self.action.copy(),
-            self._gains.applied,
-            self._observer.memory(),
-            self._network.memory(),
-            self.targets.memory(),
-            self.view.command.copy(),
-            list(self._late),
-        )
-
-    def restore(self, memory: Any) -> None:
-        """Restore what `memory` returned."""
-        self._begun, self.ticks, action, standing, observer, network, targets, command, late = (
-            memory
-        )
-        self._late = deque(late)
-        self.action[:], self.view.command[:] = action, command
-        if standing and not self._gains.applied:
-            self._gains.apply()
-        elif not standing:
-            self._gains.put_back()
-        self._observer.restore(observer)
-        self._network.restore(network)
-        self.targets.restore(targets)

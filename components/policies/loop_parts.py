@@ -1,6 +1,6 @@
 """LoopParts: what the loop of a policy is made of, for one world or for those of a batch."""
 
-from typing import Any
+from typing import Any, Final
 
 import mujoco
 import numpy as np
@@ -36,6 +36,14 @@ class LoopParts:
     Raises:
         PolicyError, BindingError, PropertyError: something does not fit; nothing has run.
     """
+
+    said: Final[PolicyFile]
+    timestep: Final[float]
+    bindings: Final[list[ActuatorBinding]]
+    view: Final[View]
+    targets: Final[TargetMap]
+    start_steps: Final[int]
+    action: Final[Float32]
 
     def __init__(
         self,
@@ -73,7 +81,7 @@ class LoopParts:
         self.start_steps = self._steps_of_start()
         observed = [_joint_address(robot, name, who) for name in said.observed]
         self._measure = _Measure(self.view, self.bindings, observed)
-        self.action: Float32 = self.view.zeros(len(said.joints)).astype(np.float32)
+        self.action = self.view.zeros(len(said.joints)).astype(np.float32)
 
     @property
     def observation(self) -> Float32:

@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,12 +16,14 @@ from mjrig.components.policies.policy_file import PolicyFile
 from mjrig.components.policies.terms.motion import KEYS
 from mjrig.components.policies.terms.view import Float32, Indices
 from mjrig.errors import PolicyError, PropertyError
+from mjrig.files.decoding import reason
 from mjrig.names import how_many, listed, suggestion
+from mjrig.properties.declared_memory import DeclaredMemory
 
 _DTYPES = {"tensor(float)": np.float32, "tensor(double)": np.float64, "tensor(int64)": np.int64}
 
 
-class PolicyNetwork:
+class PolicyNetwork(DeclaredMemory):
     """A loaded network with its recurrent state.
 
     Attributes:
@@ -70,13 +72,6 @@ class PolicyNetwork:
     def reset(self) -> None:
         """Clear the recurrent state."""
 
-    def memory(self) -> Any:
-        """The recurrent state, as a copy."""
-        return None
-
-    def restore(self, memory: Any) -> None:
-        """Restore what `memory` returned."""
-
 
 class OnnxNetwork(PolicyNetwork):
     """A network run by onnxruntime, its recurrent state kept outside of it.
@@ -85,6 +80,8 @@ class OnnxNetwork(PolicyNetwork):
         PolicyError: inputs or outputs do not match the policy file.
         MissingExtraError: onnxruntime is not installed.
     """
+
+    _remembered: ClassVar[tuple[str, ...]] = ("_state",)
 
     def __init__(self, path: Path, said: PolicyFile) -> None:
         super().__init__(path)
@@ -247,8 +244,8 @@ class OnnxNetwork(PolicyNetwork):
             try:
                 session.run_with_iobinding(binding)
             except Exception as error:  # onnxruntime has no common base class
-                text = " ".join(str(error).split())
-                raise self.error(f"cannot be run with {kept[0].size} values: {text}") from error
+                problem = f"cannot be run with {kept[0].size} values: {reason(error)}"
+                raise self.error(problem) from error
 
         return call
 
@@ -263,17 +260,11 @@ class OnnxNetwork(PolicyNetwork):
         try:
             found: list[Any] = self._file.session.run(names, feeds)
         except Exception as error:  # onnxruntime has no common base class
-            raise self.error(f"cannot be run: {' '.join(str(error).split())}") from error
+            raise self.error(f"cannot be run: {reason(error)}") from error
         return found
 
     def reset(self) -> None:
         self._state = {name: self._zeros(name) for name in self._carried}
-
-    def memory(self) -> Any:
-        return {name: values.copy() for name, values in self._state.items()}
-
-    def restore(self, memory: Any) -> None:
-        self._state = {name: values.copy() for name, values in memory.items()}
 
 
 class TorchNetwork(PolicyNetwork):
@@ -300,8 +291,8 @@ class TorchNetwork(PolicyNetwork):
             with warnings.catch_warnings():  # PyTorch warns in favour of its newer format
                 warnings.simplefilter("ignore", DeprecationWarning)
                 self._module = self._torch.jit.load(str(path), map_location="cpu").eval()
-        except (RuntimeError, ValueError) as error:
-            raise self.error(f"not a TorchScript file: {' '.join(str(error).split())}") from error
+        except Exception as error:  # a damaged archive makes PyTorch raise anything
+            raise self.error(f"not a TorchScript file: {reason(error)}") from error
         self._fresh = self.memory()
 
     def run(self, observation: Float32, tick: int) -> Float32:
@@ -321,11 +312,11 @@ class TorchNetwork(PolicyNetwork):
         self.restore(self._fresh)
 
     def memory(self) -> Any:
-        return {name: values.clone() for name, values in self._module.named_buffers()}
+        return {name: values.numpy().copy() for name, values in self._module.named_buffers()}
 
     def restore(self, memory: Any) -> None:
         for name, values in self._module.named_buffers():
-            values.copy_(memory[name])
+            values.copy_(self._torch.from_numpy(memory[name]))
 
 
 def _twin(name: str, outputs: list[str]) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,9 +15,10 @@ from mjrig.components.policies.terms.one_world import OneWorld, connected
 from mjrig.components.policies.terms.term import ObservationTerm, Shaping
 from mjrig.components.policies.terms.view import Float32, Indices, View
 from mjrig.errors import BindingError
+from mjrig.properties.declared_memory import DeclaredMemory
 
 
-class Observer:
+class Observer(DeclaredMemory):
     """Builds the observation of every tick.
 
     `seeds` choose the random numbers of the terms' noise and bias, one for each world; the same
@@ -31,6 +32,10 @@ class Observer:
         BindingError: a term does not find what it names, or histories do not fit.
     """
 
+    _remembered: ClassVar[tuple[str, ...]] = (
+        "_history", "_empty", "_some_empty", "vector", "_terms", "_samplings"
+    )  # fmt: skip
+
     def __init__(self, said: PolicyFile, view: View) -> None:
         assert said.observation is not None
         self.seeds = [0] * view.count
@@ -42,6 +47,7 @@ class Observer:
         sizes = [size for size, _, _ in calls]
         self._restarts = [restart for _, _, restart in calls]
         shapings = [t.shape(size, view) for t, size in zip(self._terms, sizes, strict=True)]
+        self._samplings = [term.sampling for term in self._terms]
         self._shape = _shape_of(shapings, recipe.clip)
         ends = np.cumsum([0, *sizes])
         self._frame = view.zeros(int(ends[-1]))
@@ -172,20 +178,6 @@ class Observer:
     def signature(self) -> object:
         """What must agree for a memory to be restored."""
         return self.vector.shape, tuple(term.sampling_signature for term in self._terms)
-
-    def memory(self) -> Any:
-        """What `restore` needs, as a copy."""
-        terms = [(term.memory(), term.sampling_memory()) for term in self._terms]
-        return self._history.copy(), self._empty.copy(), self.vector.copy(), terms
-
-    def restore(self, memory: Any) -> None:
-        """Restore what `memory` returned."""
-        history, self._empty[:], vector, terms = memory
-        self._some_empty = bool(self._empty.any())
-        self._history[:], self.vector[:] = history, vector
-        for term, (own, sampling) in zip(self._terms, terms, strict=True):
-            term.restore(own)
-            term.restore_sampling(sampling)
 
 
 def needs_one_world(terms: Iterable[ObservationTerm]) -> bool:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -41,6 +41,8 @@ class Policy(PolicyComponent):
     The policy file describes how: see docs/policies.md. It owns the setpoints of the joints it
     names; the others keep their pose. The controllers of the actor turn setpoints into efforts.
     """
+
+    _remembered: ClassVar[tuple[str, ...]] = ("_loop",)
 
     enabled = Bool(True, doc="Off: the policy is not evaluated and writes no setpoints.")
     file = FilePath(suffixes=(".yaml", ".yml"), doc="The policy file.")
@@ -170,13 +172,6 @@ class Policy(PolicyComponent):
 
     def memory_signature(self) -> object:
         return None if self._loop is None else self._loop.signature()
-
-    def memory(self) -> Any:
-        return None if self._loop is None else self._loop.memory()
-
-    def restore(self, memory: Any) -> None:
-        if self._loop is not None and memory is not None:
-            self._loop.restore(memory)
 
     # Commands -----------------------------------------------------------------------------------
 

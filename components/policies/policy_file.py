@@ -6,7 +6,7 @@ from typing import Self
 
 import numpy as np
 
-from mjrig.arrays import FloatArray
+from mjrig.arrays import FloatArray, frozen
 from mjrig.components.laws.space import Precision
 from mjrig.components.policies.policy_parts import (
     ActionRecipe,
@@ -187,7 +187,7 @@ class PolicyFile(Component):
     def pose(self) -> FloatArray:
         """The default pose, as precise as the targets: float32 stacks keep it so."""
         if self.action_recipe.dtype is Precision.FLOAT32:
-            return self.default.astype(np.float32).astype(np.float64)
+            return frozen(self.default.astype(np.float32))
         return self.default
 
     @property

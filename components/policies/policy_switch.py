@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +30,10 @@ class PolicySwitch(PolicyComponent):
     step. All policies command the same joints. `observation` begins with the number of the option
     in charge, counted from 0, and is filled up with zeros to the longest.
     """
+
+    _remembered: ClassVar[tuple[str, ...]] = (
+        "_active", "_since", "_from", "_ticked", "_ticks", "_seen", "_did", "_loops"
+    )  # fmt: skip
 
     enabled = Bool(True, doc="Off: no policy is evaluated, and no setpoints are written.")
     options = NestedList(SwitchOption, polymorphic=False, doc="The policies, by name.")
@@ -269,19 +273,6 @@ class PolicySwitch(PolicyComponent):
 
     def memory_signature(self) -> object:
         return tuple(None if loop is None else loop.signature() for loop in self._loops)
-
-    def memory(self) -> Any:
-        loops = [None if loop is None else loop.memory() for loop in self._loops]
-        own = self._active, self._since, self._from.copy(), self._ticked, self._ticks
-        return own, self._seen.copy(), self._did.copy(), loops
-
-    def restore(self, memory: Any) -> None:
-        own, seen, did, loops = memory
-        self._active, self._since, start, self._ticked, self._ticks = own
-        self._from, self._seen[:], self._did[:] = start.copy(), seen, did
-        for loop, kept in zip(self._loops, loops, strict=True):
-            if loop is not None:
-                loop.restore(kept)
 
     # What others see ----------------------------------------------------------------------------
 

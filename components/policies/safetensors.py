@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mjrig.errors import PolicyError
+from mjrig.files.decoding import decoding
 
 _DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", "BOOL": "?"}
 #: Longest header [bytes]; initial values of a policy need far less.
@@ -28,14 +29,12 @@ def read_safetensors(path: Path) -> dict[str, npt.NDArray[Any]]:
     size = int.from_bytes(content[:8], "little")
     if len(content) < 8 or not 2 <= size <= min(MOST, len(content) - 8):
         raise PolicyError(f"{path.name}: is not a safetensors file")
-    try:
+    with decoding(path.name, problem="is a damaged safetensors file", error=PolicyError):
         header = json.loads(content[8 : 8 + size])
         if not isinstance(header, dict):
             raise ValueError("no header")
         entries = {name: e for name, e in header.items() if name != "__metadata__"}
         return {name: _array(entry, content[8 + size :]) for name, entry in entries.items()}
-    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
-        raise PolicyError(f"{path.name}: is a damaged safetensors file: {error}") from None
 
 
 def _array(entry: Any, data: bytes) -> npt.NDArray[Any]:

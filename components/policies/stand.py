@@ -1,20 +1,25 @@
 """StandGains: temporary gains of the start phase; authored gains are kept."""
 
+from typing import ClassVar
+
 from mjrig.arrays import FloatArray, frozen
 from mjrig.components.policies.policy_parts import StartPhase, given
 from mjrig.control.articulation import Articulation
 from mjrig.control.controller import ArticulationController
 from mjrig.errors import BindingError
 from mjrig.model.binding import ActuatorBinding
+from mjrig.properties.declared_memory import DeclaredMemory
 from mjrig.properties.per_actuator import PerActuator
 
 
-class StandGains:
+class StandGains(DeclaredMemory):
     """The gains of the start phase on the controllers that drive the joints.
 
     Raises:
         BindingError: a joint is driven by no controller that has such a gain.
     """
+
+    _remembered: ClassVar[tuple[str, ...]] = ("_is_applied",)
 
     def __init__(
         self, start: StartPhase, robot: Articulation, bindings: list[ActuatorBinding]
@@ -23,6 +28,17 @@ class StandGains:
         found = {name: given(start, name) for name in ("kp", "kv")}
         self._gains: dict[str, FloatArray] = {n: v for n, v in found.items() if v is not None}
         self.applied = False
+
+    @property
+    def _is_applied(self) -> bool:
+        return self.applied
+
+    @_is_applied.setter
+    def _is_applied(self, applied: bool) -> None:
+        if applied and not self.applied:
+            self.apply()
+        elif not applied:
+            self.put_back()
 
     def apply(self) -> None:
         """Apply these gains; authored values stay unchanged."""

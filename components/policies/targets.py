@@ -1,7 +1,7 @@
 """TargetMap: maps actions to setpoints of the joints of a policy."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,7 @@ from mjrig.control.setpoints import FEEDFORWARD, POSITION, VELOCITY
 from mjrig.errors import BindingError
 from mjrig.model.binding import ActuatorBinding
 from mjrig.names import suggestion
+from mjrig.properties.declared_memory import DeclaredMemory
 
 _ROWS = {
     TargetKind.POSITION: POSITION,
@@ -60,7 +61,7 @@ def _no_actuator(robot: Articulation, name: str, found: Sequence[ActuatorBinding
     return f"{who}: {robot.name!r} has no joint or actuator {name!r}; {hint}"
 
 
-class TargetMap:
+class TargetMap(DeclaredMemory):
     """Turns actions into targets, and writes them where the actuators take them.
 
     Args:
@@ -69,6 +70,8 @@ class TargetMap:
     Raises:
         BindingError: limits that do not fit the joints.
     """
+
+    _remembered: ClassVar[tuple[str, ...]] = ("_smoothed", "_targets", "_rows", "_places")
 
     def __init__(
         self,
@@ -222,21 +225,3 @@ class TargetMap:
         if self._last is LastSeen.RAW:
             return raw
         return clipped if self._last is LastSeen.CLIPPED else smoothed
-
-    def memory(self) -> Any:
-        """What `restore` needs, as a copy."""
-        view = self._view
-        return (
-            self._smoothed.copy(), self._targets.copy(), self._rows.copy(), view.target.copy(),
-            view.last.copy(),
-        )  # fmt: skip
-
-    def restore(self, memory: Any) -> None:
-        """Restore what `memory` returned."""
-        view = self._view
-        mine: tuple[npt.NDArray[Any], ...] = (
-            self._smoothed, self._targets, self._rows, view.target, view.last,
-        )  # fmt: skip
-        for array, values in zip(mine, memory, strict=True):
-            array[:] = values
-        self._places = self._rows * self._setpoints.shape[-1] + self.columns

@@ -8,6 +8,7 @@ from mjrig.arrays import FloatArray
 from mjrig.components.props.prop_kinds import colour, extent, surface_friction
 from mjrig.errors import PropertyError
 from mjrig.properties.array_kinds import Vector
+from mjrig.properties.hooks import required
 from mjrig.properties.scalar_kinds import Bool, FilePath, Float, Int, OptionalFloat
 from mjrig.scene.prop import Prop
 
@@ -76,6 +77,7 @@ class SolidProp(Prop):
             geom.mass = self.mass
         self.shape(spec, geom)
 
+    @required()
     def shape(self, spec: Any, geom: Any) -> None:
         """Hook: give the geom its type and size."""
         raise NotImplementedError

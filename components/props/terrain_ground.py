@@ -7,6 +7,7 @@ import numpy as np
 from mjrig.arrays import FloatArray
 from mjrig.properties.array_kinds import Vector
 from mjrig.properties.component import Component
+from mjrig.properties.hooks import required
 from mjrig.properties.scalar_kinds import Float
 
 #: Lowest x, highest x, lowest y, highest y and top of a box [m], from the middle of the tile.
@@ -74,6 +75,7 @@ class TerrainTile(Component):
     A subclass adds boxes or heights to an empty `Ground`; the height of the surroundings is 0.
     """
 
+    @required()
     def build(self, ground: Ground) -> None:
         """Hook: fill the square."""
         raise NotImplementedError

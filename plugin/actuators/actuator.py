@@ -20,6 +20,7 @@ from mjrig.actuators.live_readings import LiveReadings, RunningRobot
 from mjrig.errors import BindingError, PropertyError
 from mjrig.properties.array_kinds import Samples, Vector
 from mjrig.properties.component import Component
+from mjrig.properties.hooks import replaceable, required
 from mjrig.properties.mapping_kinds import Table, anything
 from mjrig.properties.scalar_kinds import Bool, Choice, Float, Int, Patterns, Text
 
@@ -283,6 +284,7 @@ class Actuator(Component):
 
     # Compilation --------------------------------------------------------------------------------
 
+    @required()
     def shape(self, made: Any) -> None:
         """Give a spec's actuator this kind's law; called after its ranges are written."""
         raise NotImplementedError
@@ -337,6 +339,7 @@ class Actuator(Component):
         return values[0] if len(values) == 1 else values
 
     @property
+    @replaceable
     def force(self) -> Any:
         """The force MuJoCo applied in the last step; a list where it became several actuators."""
         return self._read("force")

@@ -51,7 +51,7 @@ _ARRAYS = ("gainprm", "biasprm", "dynprm", "forcerange", "ctrlrange", "gear")
 _read_plain, _read_arrays = attrgetter(*_PLAIN), attrgetter(*_ARRAYS)
 
 
-@dataclass
+@dataclass(slots=True)
 class NativeActuator:
     """The law and the limits of an actuator as a spec has them; MuJoCo's own names.
 

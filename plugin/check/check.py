@@ -19,6 +19,7 @@ from mjrig.control.articulation import Articulation
 from mjrig.control.controller import ArticulationController
 from mjrig.control.effort_limits import effort_limit
 from mjrig.control.plant_component import PlantComponent
+from mjrig.model.actor_model import NamedIds
 from mjrig.model.binding import ActuatorBinding
 from mjrig.names import how_many
 from mjrig.sim.world import World
@@ -86,12 +87,12 @@ def findings(world: World, report: Callable[[str], object] = str) -> list[Findin
 def _findings(world: World, report: Callable[[str], object]) -> Iterator[Finding]:
     model = world.model
     report("checking drives, limits, masses and the start")
-    loads = holding_efforts(model, world.data)
+    loads, ids = holding_efforts(model, world.data), NamedIds(model)
     for robot, placed in zip(world.articulations.values(), world.placements.actors, strict=True):
         yield from about_drives(robot, model)
         yield from about_limits(robot, model)
         yield from about_motors(robot, model)
-        yield from about_masses(robot, model)
+        yield from about_masses(robot, model, ids)
         yield from about_start(robot, model, loads, placed.item)
     report("checking the stability of the feedback loops")
     yield from about_stability(world)

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from mjrig.arrays import FloatArray
 from mjrig.check.finding import Finding, note, warning
 from mjrig.control.articulation import Articulation
+from mjrig.model.actor_model import NamedIds
 
 #: A moving part lighter than this [kg], or than this share of its robot, is called tiny.
 TINY, TINY_SHARE = 1e-5, 1e-6
@@ -21,9 +22,15 @@ WIDEST, NARROWEST = 1.5, 0.02
 MEASURED = "the right number is that of the real robot"
 
 
-def about_masses(robot: Articulation, model: Any) -> Iterator[Finding]:
-    """Moving bodies with an implausible mass or inertia."""
-    bodies = _moving_bodies(robot, model)
+def about_masses(robot: Articulation, model: Any, ids: NamedIds) -> Iterator[Finding]:
+    """Moving bodies with an implausible mass or inertia.
+
+    Args:
+        robot: the actor whose bodies are checked.
+        model: compiled.
+        ids: of the model, read once for all actors.
+    """
+    bodies = _moving_bodies(robot, model, ids)
     if not len(bodies):
         return
     yield from _about_inertia(robot, model, bodies)
@@ -32,19 +39,16 @@ def about_masses(robot: Articulation, model: Any) -> Iterator[Finding]:
     yield from _about_shape(robot, model, bodies)
 
 
-def _moving_bodies(robot: Articulation, model: Any) -> npt.NDArray[np.intp]:
-    prefix = robot.model_map.prefix
-    mine = [_full_name(model, b).startswith(prefix) for b in range(model.nbody)]
-    moves = (model.body_weldid != 0) & (model.body_mocapid[model.body_rootid] < 0)
-    return np.flatnonzero(np.array(mine) & moves)
-
-
-def _full_name(model: Any, body: int) -> str:
-    return str(mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_BODY, body) or "")
+def _moving_bodies(robot: Articulation, model: Any, ids: NamedIds) -> npt.NDArray[np.intp]:
+    _, _, bodies = ids.of(robot.model_map.prefix)
+    is_fixed = model.body_weldid[bodies] == 0
+    is_mocap = model.body_mocapid[model.body_rootid[bodies]] >= 0
+    return bodies[~is_fixed & ~is_mocap]
 
 
 def _name(robot: Articulation, model: Any, body: int) -> str:
-    return _full_name(model, body).removeprefix(robot.model_map.prefix)
+    name = str(mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_BODY, body) or "")
+    return name.removeprefix(robot.model_map.prefix)
 
 
 def _about_inertia(robot: Articulation, model: Any, bodies: Any) -> Iterator[Finding]:

@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Any
 
 from mjrig.names import Slots, literal
+from mjrig.pattern_budget import pattern_budget
 from mjrig.properties.has_properties import HasProperties
 from mjrig.properties.nested_kinds import NestedList
 from mjrig.properties.per_actuator import DEFAULT, PerActuator
@@ -83,6 +84,7 @@ class SceneEdit:
         return own.merged(twin, patch)
 
 
+@pattern_budget()
 def _others(written: Mapping[str, Any], taken: set[int], slots: Slots) -> dict[str, Any]:
     """What is written by pattern for all but some slots."""
     kept: dict[str, Any] = {}

@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 
 from mjrig.errors import MjrigError
 from mjrig.terminal.help import GroupedCommands, Program, examples
-from mjrig.terminal.outputs import add_output, prepared
+from mjrig.terminal.outputs import PICTURE, PLOT, add_output, prepared
 from mjrig.terminal.printable import printing_safely
 from mjrig.terminal.run_options import add_debug, add_execution, add_recording, add_stream
 from mjrig.terminal.scene_options import (
@@ -55,8 +55,8 @@ def _main(arguments: Sequence[str]) -> int:
     options = program().parse_args(arguments)
     options.debug = getattr(options, "debug", False)  # commands of other packages may have none
     try:
-        with prepared(options):
-            code: int = options.run(options)
+        with prepared(options) as check_written:
+            code = check_written(options.run(options))
         sys.stdout.flush()
         return code
     except MjrigError as error:
@@ -183,8 +183,8 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     )
     add_execution(parser)
     png = {"metavar": "F.png", "suffixes": (".png",)}
-    add_output(parser, "--picture", help="image of the final state", **png)
-    add_output(parser, "--plot", help="plot of setpoints and efforts", **png)
+    add_output(parser, "--picture", help="image of the final state", needs=PICTURE, **png)
+    add_output(parser, "--plot", help="plot of setpoints and efforts", needs=PLOT, **png)
     add_recording(parser)
     add_stream(parser)
     add_scene_options(parser)
@@ -237,7 +237,7 @@ def _add_diff(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from mjrig.cli.run import run
+    from mjrig.cli.run import print_run
     from mjrig.properties.actions import call_action
     from mjrig.scene.scene_path import find
     from mjrig.sim.world import World
@@ -253,7 +253,7 @@ def _run(options: argparse.Namespace) -> int:
         call_action(target, name, arguments)
     if live:
         return _run_live(world, options)
-    print(run(world, 5.0 if options.duration is None else options.duration, **outputs))
+    print_run(world, 5.0 if options.duration is None else options.duration, **outputs)
     return 0
 
 

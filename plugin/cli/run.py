@@ -2,14 +2,14 @@
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mjrig.arrays import FloatArray
 from mjrig.control.articulation import Articulation
 from mjrig.control.base import free_addresses
-from mjrig.errors import MissingExtraError
+from mjrig.errors import MjrigError
 from mjrig.names import how_many
 from mjrig.readings.events import folded
 from mjrig.readings.sampler import SAMPLE_HZ, SampleLog
@@ -21,6 +21,23 @@ if TYPE_CHECKING:
 
 #: Free bodies of a model that a summary names.
 MOST_BODIES = 8
+
+
+class UnwrittenError(MjrigError):
+    """The run is done, and a picture or plot could not be written; `summary` is the run's."""
+
+    def __init__(self, problem: str, summary: str) -> None:
+        super().__init__(problem)
+        self.summary = summary
+
+
+def print_run(world: World, duration: float, **outputs: Any) -> None:
+    """`run`, and print its summary, also if an output could not be written."""
+    try:
+        print(run(world, duration, **outputs))
+    except UnwrittenError as error:
+        print(error.summary)
+        raise
 
 
 def run(
@@ -36,6 +53,7 @@ def run(
 
     Raises:
         RecordingError: the recording cannot be written, or not any more; the run ended there.
+        UnwrittenError: the picture or plot cannot be written; the run is done.
     """
     if record is None:
         return _run(world, duration, picture, plot, None)
@@ -73,10 +91,18 @@ def _run(
     for name, robot in world.articulations.items():
         lines += _about(robot, logs[name], start[name])
     lines += _about_events(world)
-    if picture is not None:
-        lines.append(_picture(world, picture))
-    if plot is not None:
-        lines.append(_plot(logs, plot))
+    problems: list[str] = []
+    for path, write in (
+        (picture, lambda path: _write_picture(world, path)),
+        (plot, lambda path: _write_plot(logs, path)),
+    ):
+        if path is not None:
+            try:
+                lines.append(write(path))
+            except MjrigError as error:
+                problems.append(str(error))
+    if problems:
+        raise UnwrittenError("; ".join(problems), "\n".join(lines))
     return "\n".join(lines)
 
 
@@ -138,11 +164,13 @@ def _about_events(world: World) -> list[str]:
     return [f"events: {len(world.events)}", *(f"  {line}" for line in folded(world.events)[:10])]
 
 
-def _picture(world: World, path: Path) -> str:
+def _write_picture(world: World, path: Path) -> str:
     from mjrig.sim.picture import draw
 
     problem = draw(world.model, world.data, path, _own_camera(world))
-    return f"picture: {path}" if problem is None else f"no picture: {problem}"
+    if problem is not None:
+        raise MjrigError(f"{path}: no picture: {problem}")
+    return f"picture: {path}"
 
 
 def _own_camera(world: World) -> str:
@@ -152,11 +180,8 @@ def _own_camera(world: World) -> str:
     return next((name for name in names if name.partition("/")[0] in props), "")
 
 
-def _plot(logs: dict[str, SampleLog], path: Path) -> str:
+def _write_plot(logs: dict[str, SampleLog], path: Path) -> str:
     from mjrig.cli.plot import plot_samples
 
-    try:
-        plot_samples(logs, path)
-    except MissingExtraError as error:
-        return f"no plot: {error}"
+    plot_samples(logs, path)
     return f"plot: {path}"

@@ -10,7 +10,7 @@ import mujoco
 from mjrig.arrays import FloatArray
 from mjrig.control.finite_guard import Guard
 from mjrig.control.passthrough_writers import takes_rows
-from mjrig.control.setpoints import Setpoints
+from mjrig.control.setpoints import SetpointBank, Setpoints
 from mjrig.errors import BindingError
 from mjrig.files.paths import Gate
 from mjrig.model.actor_model import ActorModel, ActorState
@@ -25,9 +25,6 @@ from mjrig.readings.sensors import read_sensors
 class ActorInWorld(HasProperties):
     """The actor's share of the world: addresses, names, actuators, setpoints, keyframes."""
 
-    # Properties are never assigned here, and the hot path pays for each name lookup.
-    __setattr__ = object.__setattr__  # type: ignore[assignment]
-
     def __init__(
         self,
         where: ActorModel,
@@ -38,6 +35,7 @@ class ActorInWorld(HasProperties):
         gate: Gate | None = None,
         trusted: tuple[Path, ...] = (),
         described: Sequence[ActuatorBinding] | None = None,
+        bank: SetpointBank | None = None,
     ) -> None:
         super().__init__()
         self._folder, self._gate, self._trusted = folder, gate, trusted
@@ -50,7 +48,7 @@ class ActorInWorld(HasProperties):
         single = [b for b in self._described if b.output_count == 1]
         inputs = {b.actuator: b.ctrl_count for b in self._described if not takes_rows(b)}
         self._setpoints = Setpoints(
-            Slots([b.names for b in single], self.label), inputs, self.label
+            Slots([b.names for b in single], self.label), inputs, self.label, bank
         )
         self._ctrl = data.ctrl[where.ctrl]
         self._guard = Guard(self.label, self._described, self._setpoints, data, where.ctrl, events)

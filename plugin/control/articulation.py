@@ -1,12 +1,12 @@
 """Articulation: one robot in the world, its actuators, components and setpoints."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from mjrig.arrays import FloatArray, as_slice
+from mjrig.arrays import FloatArray, as_slice, read_only
 from mjrig.control.control import Control
 from mjrig.control.controlled_actor import ControlledActor
 from mjrig.control.keyframe_hold import KeyframeHold, Pinned
@@ -19,6 +19,8 @@ from mjrig.model.actor_model import ActorState
 from mjrig.model.keyframes import captured
 from mjrig.names import listed
 from mjrig.properties.actions import action
+from mjrig.properties.component import ActorComponent
+from mjrig.properties.user_code import described
 from mjrig.scene.actor_parts import Keyframe
 
 Trajectory = Callable[[float], tuple[npt.ArrayLike | None, ...]]
@@ -30,6 +32,17 @@ class Articulation(ControlledActor):
     `bindings` are the actuators a law can be bound to; `actuator_names` all single-output ones, in
     id order, and the order of the setpoint arrays. Made by `World`, never by hand.
     """
+
+    _instead_of: ClassVar[Mapping[str, str]] = {
+        "position": "command it by set_targets(…); the state is in data.qpos",
+        "velocity": "command it by set_targets(velocity=…); the state is in data.qvel",
+        "effort": "command it by set_targets(feedforward=…)",
+        "control": "write into its arrays, as in control.target_q[:] = …",
+        "setpoints": "write into its arrays, as in setpoints.position[:] = …",
+        "controllers": "call add_component(…) and remove_component(…)",
+        "components": "call add_component(…) and remove_component(…)",
+        "held": "call hold(keyframe) and release_hold()",
+    }
 
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
@@ -206,7 +219,7 @@ class Articulation(ControlledActor):
         if self._trajectory is not None:
             self._write_trajectory(self._trajectory, time)
             self._hold()
-            if self._setpoints.flat.tobytes() != self._setpoints.seen:
+            if not self._setpoints.is_current:
                 self._take_setpoints()
 
     @property
@@ -246,44 +259,55 @@ class Articulation(ControlledActor):
 
     @property
     def effort(self) -> FloatArray:
-        """Effort per binding after the controller's clamps, joint units (N·m or N)."""
-        return self._telemetry.effort()
+        """Effort per binding after the controller's clamps, joint units (N·m or N); read-only."""
+        return read_only(self._telemetry.effort())
 
     @property
     def raw_effort(self) -> FloatArray:
-        """Effort per binding as the law computed it, before any clamp, joint units."""
-        return self._telemetry.raw_effort()
+        """Effort per binding as the law computed it, before any clamp, joint units; read-only."""
+        return read_only(self._telemetry.raw_effort())
 
     @property
     def applied_effort(self) -> FloatArray:
-        """Effort per binding that MuJoCo used in the last step, after all of its own limits.
+        """Effort per binding that MuJoCo used in the last step, after all its limits; read-only.
 
         A joint's actuatorfrcrange limits the sum of its actuators; each takes its share of the cut.
         """
-        return self._telemetry.applied_effort()
+        return read_only(self._telemetry.applied_effort())
 
     @property
     def position(self) -> FloatArray:
-        """Position per binding: qpos of the joint, or actuator length."""
-        return self._telemetry.position()
+        """Position per binding: qpos of the joint, or actuator length; a read-only copy.
+
+        Write `data.qpos` at `bindings[i].qpos_address` to change the state.
+        """
+        return read_only(self._telemetry.position())
 
     @property
     def velocity(self) -> FloatArray:
-        """Velocity per binding."""
-        return self._telemetry.velocity()
+        """Velocity per binding; a read-only copy."""
+        return read_only(self._telemetry.velocity())
 
     # Snapshots ----------------------------------------------------------------------------------
 
-    def memory(self) -> dict[str, Any]:
-        """What `restore` needs to continue bit-exactly, beyond MuJoCo's own state."""
+    def memory(self, unknown: dict[str, str] | None = None) -> dict[str, Any]:
+        """What `restore` needs to continue bit-exactly, beyond MuJoCo's own state.
+
+        Args:
+            unknown: filled with the components whose memory cannot be read, label → reason.
+
+        Raises:
+            PropertyError: the `memory` of a component failed, and there is no `unknown`.
+        """
+        memories = [_memory_of(c, unknown) for c in self._components]
         return {
             "setpoints": self._setpoints.snapshot(),
             "hold": self._hold.memory(),
             "guard": self._guard.memory(),
-            "initial": self._initial,
-            "components": [c.full_memory() for c in self._components],
+            "initial": vars(self._initial).copy(),
+            "components": [memory for memory, _ in memories],
             "owned": self._claims,
-            "signatures": [c.full_signature() for c in self._components],
+            "signatures": [signature for _, signature in memories],
             "control": None if self._control is None else self._control.memory(),
         }
 
@@ -308,13 +332,14 @@ class Articulation(ControlledActor):
     def restore(self, memory: Mapping[str, Any]) -> None:
         """Restore what `memory` returned, after `check_memory`."""
         self._setpoints.restore(memory["setpoints"])
-        if memory["hold"] is not self._hold.pinned:
-            self._hold.restore(memory["hold"])
+        was_held = self._hold.pinned is not None
+        self._hold.restore(memory["hold"])
+        if was_held != (self._hold.pinned is not None):
             self._replan()
         self._guard.restore(memory["guard"])
         self._unsettled = True
         self._setpoints.touch()
-        self._initial = memory["initial"]
+        self._initial = ActorState(**memory["initial"])
         for component, own in zip(self._components, memory["components"], strict=True):
             component.take_back(own)
         if self._control is not None:
@@ -325,3 +350,15 @@ class Articulation(ControlledActor):
             f"Articulation({self.name!r}, {len(self.actuator_names)} actuators, "
             f"{len(self._components)} components)"
         )
+
+
+def _memory_of(component: ActorComponent, unknown: dict[str, str] | None) -> tuple[Any, object]:
+    """Memory and signature of a component; None of one that failed."""
+    try:
+        return component.full_memory(), component.full_signature()
+    except Exception as error:  # of a class of another package
+        if unknown is None:
+            text = f"{component.label}: its memory cannot be read: {described(error)}"
+            raise PropertyError(text) from error
+        unknown[component.label] = described(error)
+        return None, None

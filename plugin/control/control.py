@@ -7,13 +7,14 @@ import mujoco
 import numpy as np
 import numpy.typing as npt
 
-from mjrig.arrays import FloatArray
+from mjrig.arrays import FloatArray, copy_into
+from mjrig.attributes import CheckedAttributes
 from mjrig.control.setpoints import FEEDFORWARD, POSITION, VELOCITY, Setpoints
 from mjrig.model.actor_model import ActorModel
 from mjrig.model.binding import ActuatorBinding
 
 
-class Control:
+class Control(CheckedAttributes):
     """Write into the arrays; what changed takes effect with the next step.
 
     - `target_q`: position targets, coordinate layout (the robot's share of qpos);
@@ -24,6 +25,7 @@ class Control:
 
     The targets are the setpoints in another layout: there is one store. An actuator on a hinge or
     slide joint takes its joint's entry; coordinates without an actuator are only remembered.
+    Assigning an array, `control.force = …`, copies its values.
     """
 
     def __init__(
@@ -83,25 +85,45 @@ class Control:
         """Position targets, coordinate layout."""
         return self._synced(self._target_q)
 
+    @target_q.setter
+    def target_q(self, values: npt.ArrayLike) -> None:
+        copy_into(self.target_q, values, "control.target_q")
+
     @property
     def target_qd(self) -> FloatArray:
         """Velocity targets, dof layout."""
         return self._synced(self._target_qd)
+
+    @target_qd.setter
+    def target_qd(self, values: npt.ArrayLike) -> None:
+        copy_into(self.target_qd, values, "control.target_qd")
 
     @property
     def feedforward(self) -> FloatArray:
         """Feedforward efforts, dof layout."""
         return self._synced(self._feedforward)
 
+    @feedforward.setter
+    def feedforward(self, values: npt.ArrayLike) -> None:
+        copy_into(self.feedforward, values, "control.feedforward")
+
     @property
     def force(self) -> FloatArray:
         """Efforts applied to the dofs directly; wrenches on free joints."""
         return self._force
 
+    @force.setter
+    def force(self, values: npt.ArrayLike) -> None:
+        copy_into(self.force, values, "control.force")
+
     @property
     def activation(self) -> FloatArray:
         """Excitation of the muscles, 0 to 1."""
         return self._synced(self._activation)
+
+    @activation.setter
+    def activation(self, values: npt.ArrayLike) -> None:
+        copy_into(self.activation, values, "control.activation")
 
     def push(self) -> None:
         """Pass on what was written; called before every step.

@@ -2,18 +2,16 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from mjrig.arrays import FloatArray
 from mjrig.control.actor_in_world import ActorInWorld
 from mjrig.control.controller import ArticulationController, claim, owned_by
 from mjrig.control.execution import Execution
-from mjrig.control.finite_guard import Guard
 from mjrig.control.lowering import Lowered
-from mjrig.control.plan import ControlPlan, Write, basis_of
+from mjrig.control.plan import ControlPlan, RobotStep, Write, basis_of, in_a_row
 from mjrig.control.plant_component import PlantComponent
 from mjrig.control.seeding import Scratch, Seeds
-from mjrig.control.setpoints import Setpoints
 from mjrig.control.telemetry import Telemetry
 from mjrig.errors import BindingError, NeedsNewWorld
 from mjrig.model.actor_model import ActorState
@@ -24,33 +22,12 @@ from mjrig.properties.has_properties import HasProperties
 from mjrig.readings.native_servo import NativeServo, native_servos
 
 
-class LeanStep(NamedTuple):
-    """A step without hooks: `take` if `values()` differ from `setpoints.seen`, then `calls`."""
-
-    values: Callable[[], bytes]
-    setpoints: Setpoints
-    take: Write
-    calls: Sequence[Write]
-
-
-class QuietStep(NamedTuple):
-    """A step that MuJoCo runs alone: `busy` if `values()` or `ctrl()` are not as they were."""
-
-    values: Callable[[], bytes]
-    setpoints: Setpoints
-    ctrl: Callable[[], bytes]
-    guard: Guard
-    busy: Write
-
-
 class ControlledActor(ActorInWorld):
     """An actor with components; `apply_controls` runs before every physics step."""
 
     #: What `apply_controls` calls; replaced after every change of the plan.
     control_step: Write
-    #: The same for a loop that does it itself, a call less per step; None: not that simple.
-    lean_step: LeanStep | None
-    quiet_step: QuietStep | None
+    robot_step: RobotStep
 
     def __init__(self, *args: Any, scratch: Scratch | None = None, **more: Any) -> None:
         super().__init__(*args, **more)
@@ -166,6 +143,8 @@ class ControlledActor(ActorInWorld):
             component._host = self
             component.bind(self._model, self._data, self._where.actuator_ids.tolist())
         component.attach(self)
+        if not isinstance(component, ArticulationController):  # which binds itself again
+            component.mark_attached()
 
     def _check_overlap(self, newcomer: ArticulationController) -> None:
         if not (others := [c for c in self.controllers if c is not newcomer]):
@@ -181,7 +160,17 @@ class ControlledActor(ActorInWorld):
                 )
 
     def _child_changed(self, child: HasProperties) -> None:
-        """A component's properties changed: plan again if that changes the calls."""
+        """A component's properties changed: plan again if that changes the calls.
+
+        Raises:
+            NeedsNewWorld: a structural property changed, and the component did not rebind.
+        """
+        if isinstance(child, ActorComponent) and (names := child.outdated_structure()):
+            raise NeedsNewWorld(
+                f"{child.label}.{names[0]}: cannot be changed in a running world; edit the scene "
+                "and build a new World",
+                names[:1],
+            )
         if child in self._components and basis_of(self._components) != self._plan.basis:
             self._replan()
 
@@ -233,12 +222,9 @@ class ControlledActor(ActorInWorld):
         self._guard.owned(plan.following)
         if plan.watches_ctrl:
             self._guard.keep_good_ctrl()
-            calls = (*plan.writes, self._watch)
-        self.control_step = self._control_step(plan.before, calls)
-        self.lean_step = None if plan.before else self._lean_step(calls)
-        self.quiet_step = None
-        if plan.watches_ctrl and not plan.before and not plan.writes:
-            self.quiet_step = self._quiet_step()
+            calls = in_a_row([plan.writes, (self._watch,)])
+        self.robot_step = self._robot_step(plan.before, calls)
+        self.control_step = self.robot_step.step
         self._claims = [owned_by(c) for c in self._components]
         # Made from the plan when somebody looks.
         self._read_by: Telemetry | None = None
@@ -277,9 +263,19 @@ class ControlledActor(ActorInWorld):
         return self._plan.needs_position_stage
 
     @property
+    def before_stages(self) -> tuple[Write, ...]:
+        """Called before the first stage of a step that has two."""
+        return self._plan.before_stages
+
+    @property
     def is_idle(self) -> bool:
         """Whether no Python code has to run between physics steps."""
         return self._plan.is_idle
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether a step is empty as long as neither setpoints nor ctrl change."""
+        return self._plan.is_idle and not self._plan.before
 
     @property
     def quiet_steps(self) -> tuple[Callable[[], int], ...]:
@@ -292,33 +288,27 @@ class ControlledActor(ActorInWorld):
         """Write the ctrl of every actuator: the hold, then the controllers, then the rest."""
         self.control_step()
 
-    def _control_step(self, before: Sequence[Write], calls: Sequence[Write]) -> Write:
+    def _robot_step(self, before: Sequence[Write], calls: Sequence[Write]) -> RobotStep:
         """`apply_controls` as one function, with as few name lookups as possible."""
-        values, setpoints, take, calls = self._lean_step(calls)
+        setpoints, take = self._setpoints, self._take_setpoints
+        values = setpoints.flat.tobytes
 
         def step() -> None:
             for prepare in before:
                 prepare()
-            if values() != setpoints.seen:
+            if values() != setpoints.last_bytes:
                 take()
             for write in calls:
                 write()
 
-        return step
-
-    def _lean_step(self, calls: Sequence[Write]) -> LeanStep:
-        setpoints = self._setpoints
-        return LeanStep(setpoints.flat.tobytes, setpoints, self._take_setpoints, calls)
-
-    def _quiet_step(self) -> QuietStep:
-        setpoints, ctrl = self._setpoints, self._ctrl.tobytes
-        busy = self._control_step((), (self._watch,))
-        return QuietStep(setpoints.flat.tobytes, setpoints, ctrl, self._guard, busy)
+        if before:  # they may write setpoints, so nothing can be compared first
+            return RobotStep.calling(step)
+        return RobotStep(step, values, setpoints, take, calls)
 
     def _take_setpoints(self) -> None:
         """Setpoints changed: check them and write them to the lowered actuators."""
-        self._setpoints.changed()
         self._guard.check_setpoints()
+        self._setpoints.changed()  # after repairs, which would be another change in the next step
         for write in (*self._plan.on_setpoints, *self._plan.native):
             write()
         if self._unsettled:

@@ -15,8 +15,10 @@ from mjrig.control.setpoints import Setpoints, Source
 from mjrig.errors import BindingError
 from mjrig.model.binding import ActuatorBinding, BindingTable
 from mjrig.names import Slots, is_literal
+from mjrig.pattern_budget import pattern_budget
 from mjrig.properties.component import ActorComponent
 from mjrig.properties.has_properties import put_back
+from mjrig.properties.hooks import check_filled, required
 from mjrig.properties.per_actuator import authored, resolved
 from mjrig.properties.scalar_kinds import Bool, Choice, Patterns
 from mjrig.readings.effort_log import EffortLog, SeenEfforts
@@ -80,6 +82,7 @@ class ArticulationController(ActorComponent):
 
     # Binding ------------------------------------------------------------------------------------
 
+    @pattern_budget()
     def select(self, candidates: Sequence[ActuatorBinding], owner: str) -> BindingTable:
         """Split candidates into what this controller owns and what it matches but skips.
 
@@ -172,9 +175,6 @@ class ArticulationController(ActorComponent):
         """Whether a property that selects its actuators changed since it was bound."""
         return self._structure() != self._bound_as
 
-    def _structure(self) -> tuple[object, ...]:
-        return tuple(self.__dict__[p.name] for p in self.properties() if p.structural)
-
     def on_bind(self, model: Any, data: Any) -> None:
         """Hook: `bindings` are known; fetch views and make arrays."""
 
@@ -218,7 +218,13 @@ class ArticulationController(ActorComponent):
 
     def stepper(self, model: Any, data: Any) -> Callable[[], object]:
         """The function called before every physics step; a subclass may return a leaner one."""
-        return lambda: self.compute_and_apply(model, data, self.setpoints.source)
+
+        def step() -> None:
+            result = self.compute_and_apply(model, data, self.setpoints.source)
+            if result is not None:
+                check_filled(self, "compute_and_apply", result, None, "data.ctrl")
+
+        return step
 
     def step_calls(self, model: Any, data: Any) -> Sequence[Callable[[], object]]:
         """The functions called before every physics step, in order.
@@ -244,6 +250,7 @@ class ArticulationController(ActorComponent):
         """Report to the host that an effort was not finite and the last finite ctrl is held."""
         self._bound_to.report_non_finite(binding)
 
+    @required("stepper", "step_calls")
     def compute_and_apply(self, model: Any, data: Any, source: Source) -> None:
         """Write `data.ctrl` of the owned actuators; called before every physics step."""
         raise NotImplementedError

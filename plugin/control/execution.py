@@ -36,10 +36,17 @@ class Support(NamedTuple):
 
 @dataclass(frozen=True)
 class Execution:
-    """The execution mode of one controller, and the reason."""
+    """The execution mode of one controller, and the reason.
+
+    Attributes:
+        name: of the mode.
+        reason: why that was chosen.
+        awaits_native: whether a world built when MuJoCo can run the law would give other results.
+    """
 
     name: str
     reason: str
+    awaits_native: bool = False
 
     def __str__(self) -> str:
         return self.name
@@ -119,9 +126,11 @@ def _fastest(supports: Mapping[str, Support], not_here: str, implicit: bool) -> 
     why_not = not_here if lowerable else native.reason
     if native.available and not native.exact:
         why_not = "MuJoCo's form of it differs in the last bits"
+    awaits_native = implicit and not not_here
     if compiled.available:
-        return Execution("compiled", f"not native: {why_not}")
-    return Execution("python", f"not native: {why_not}; not compiled: {compiled.reason}")
+        return Execution("compiled", f"not native: {why_not}", awaits_native)
+    reason = f"not native: {why_not}; not compiled: {compiled.reason}"
+    return Execution("python", reason, awaits_native)
 
 
 def _only_native(

@@ -30,8 +30,8 @@ class KeyframeHold:
 
     def memory(self) -> Any:
         """What `restore` takes back; nothing of it is ever written into."""
-        return self.pinned
+        return None if self.pinned is None else tuple(self.pinned)
 
     def restore(self, memory: Any) -> None:
         """Pin what was pinned when `memory` was called."""
-        self.pinned = memory
+        self.pinned = None if memory is None else Pinned(*memory)

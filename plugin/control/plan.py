@@ -2,18 +2,36 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 from mjrig.control.controller import ArticulationController
 from mjrig.control.finite_guard import Guard
 from mjrig.control.lowering import Lowered
 from mjrig.control.passthrough_writers import direct_writers
 from mjrig.control.plant_component import PlantComponent
-from mjrig.control.setpoints import Setpoints
+from mjrig.control.setpoints import LastBytes, Setpoints
 from mjrig.model.binding import ActuatorBinding, BindingTable
 from mjrig.properties.component import ActorComponent
 
 Write = Callable[[], object]
+
+
+class RobotStep(NamedTuple):
+    """A step as a function, and its content for a loop that saves the call.
+
+    The content: `act` if `values()` differ from `last.last_bytes`, then all `calls`.
+    """
+
+    step: Write
+    values: Callable[[], bytes]
+    last: LastBytes | Setpoints
+    act: Write
+    calls: Sequence[Write]
+
+    @classmethod
+    def calling(cls, step: Write) -> Self:
+        """A step that compares nothing: `bytes()` is always the empty last value."""
+        return cls(step, bytes, LastBytes(), step, (step,))
 
 
 class ControlPlan:
@@ -57,8 +75,12 @@ class ControlPlan:
         self.is_active = bool(active)
         #: Called before a step whose setpoints differ from the last step's.
         self.on_setpoints: tuple[Write, ...] = tuple(w for c in active for w in c.setpoint_calls())
+        # A law writes one input; an actuator that was lowered before has others.
+        active_ids = [b.actuator_id for c in active for b in c.bindings]
+        has_unwritten_inputs = bool((model.actuator_ctrlnum[active_ids] > 1).any())
+        guards_ctrl = bool(active) and all(c.guards_ctrl for c in active)
         #: Whether ctrl must be checked: finite, and not overwritten from outside.
-        self.watches_ctrl = not active or not all(c.guards_ctrl for c in active)
+        self.watches_ctrl = not guards_ctrl or has_unwritten_inputs
         hooks = _hooks(components, working, data)
         if trajectory is not None:
             hooks.append(trajectory)
@@ -68,9 +90,13 @@ class ControlPlan:
         # Lowered actuators are written when setpoints or ctrl changed; a law here always does so.
         beside = self.native if active else ()
         #: Called in every step, after the setpoints were checked.
-        self.writes = _in_a_row([inputs, *steps, beside, self.direct])
+        self.writes = in_a_row([inputs, *steps, beside, self.direct])
         #: Whether a law or component reads what MuJoCo computes inside the step.
         self.needs_position_stage = any(c.between_stages for c in (*active, *others))
+        #: Called before the first stage of a step that has two.
+        self.before_stages: tuple[Write, ...] = tuple(
+            c.take_forces for c in others if isinstance(c, PlantComponent)
+        )
         #: Asked before a step how many more may follow in a row; empty: it is always one.
         self.quiet_steps: tuple[Callable[[], int], ...] = ()
         hooked = [c for c in components if _has_hook(c)]
@@ -84,7 +110,7 @@ class ControlPlan:
                 _switch(controller.lowered, controller if controller.enabled else None)
 
 
-def _in_a_row(parts: Sequence[Sequence[Write]]) -> Sequence[Write]:
+def in_a_row(parts: Sequence[Sequence[Write]]) -> Sequence[Write]:
     """All calls in order; a list may change later and is read when called."""
     filled = [part for part in parts if part]
     if len(filled) == 1:

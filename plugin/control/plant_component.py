@@ -25,6 +25,12 @@ class PlantComponent(ActorComponent):
         no = Support(False, f"{type(self).__name__} is written in Python")
         return {"python": Support(True, "the reference"), "compiled": no, "native": no}
 
+    def take_forces(self) -> None:
+        """Hook: read the forces of the last step, before the next one replaces them.
+
+        Called where a step has two stages: `before_controls` comes after the first of them then.
+        """
+
     def run_as(self, execution: Execution) -> None:
         """Hook: switch to this execution mode."""
         self._execution = execution

@@ -10,9 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from mjrig.arrays import FloatArray
+from mjrig.attributes import CheckedAttributes
 from mjrig.control.plant import Plant
 from mjrig.errors import ExecutionError, PropertyError
 from mjrig.properties.component import ActorComponent
+from mjrig.properties.hooks import required
 
 Worlds = slice | Sequence[int] | npt.NDArray[Any] | int | None
 Float32 = npt.NDArray[np.float32]
@@ -89,7 +91,7 @@ class BatchOfWorlds:
     exact: bool
 
 
-class BatchPolicy(ABC):
+class BatchPolicy(CheckedAttributes, ABC):
     """The policy of an actor in every world of a batch; arrays have a row per world.
 
     Attributes:
@@ -214,11 +216,13 @@ class PolicyComponent(ActorComponent):
     """
 
     @property
+    @required()
     def ticks(self) -> int:
         """Ticks since the reset."""
         raise NotImplementedError
 
     @property
+    @required()
     def tick_steps(self) -> int:
         """Physics steps from one tick to the next."""
         raise NotImplementedError
@@ -244,16 +248,19 @@ class PolicyComponent(ActorComponent):
         return ""
 
     @property
+    @required()
     def joints(self) -> tuple[str, ...]:
         """Local names of the joints it commands, in its own order: the columns of `action`."""
         raise NotImplementedError
 
     @property
+    @required()
     def observation(self) -> npt.NDArray[np.float32]:
         """The network's input in the last tick."""
         raise NotImplementedError
 
     @property
+    @required()
     def action(self) -> npt.NDArray[np.float32]:
         """The network's output in the last tick."""
         raise NotImplementedError
@@ -270,6 +277,7 @@ class PolicyComponent(ActorComponent):
         return np.zeros((0, 2, 3))
 
     @property
+    @required()
     def command_now(self) -> FloatArray:
         """The command in force, unscaled: vx, vy [m/s], yaw rate [rad/s], or what it takes."""
         raise NotImplementedError
@@ -313,6 +321,7 @@ class PolicyComponent(ActorComponent):
             "put one Policy on the actor, or run its worlds one by one"
         )
 
+    @required()
     def plant(self) -> Plant:
         """The plant it was trained for."""
         raise NotImplementedError

@@ -2,14 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 from enum import IntEnum
-from typing import Self
+from types import MappingProxyType
+from typing import Final, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from mjrig.arrays import FloatArray
+from mjrig.attributes import CheckedAttributes
 from mjrig.errors import BindingError, LeaseError
 from mjrig.names import Slots, listed
+from mjrig.pattern_budget import pattern_budget
 from mjrig.patterns import compile_pattern
 
 POSITION, VELOCITY, FEEDFORWARD = 0, 1, 2
@@ -26,12 +29,17 @@ class Source(IntEnum):
     POLICY = 4
 
 
-class Lease:
+class Lease(CheckedAttributes):
     """The right to write the setpoints of some actuators, until released.
 
     Also a context manager. `indices` are positions in the articulation's `actuator_names`, `inputs`
     the names of multi-input actuators it covers.
     """
+
+    holder: Final[str]
+    source: Final[Source]
+    indices: Final[tuple[int, ...]]
+    inputs: Final[tuple[str, ...]]
 
     def __init__(
         self,
@@ -94,30 +102,90 @@ class Lease:
         return f"Lease({self.holder!r}, {self.source.name}, {len(self.indices)} actuators)"
 
 
-class Setpoints:
+class LastBytes:
+    """The bytes of some values when a step last used them; empty: not yet."""
+
+    __slots__ = ("last_bytes",)
+
+    def __init__(self) -> None:
+        self.last_bytes = b""
+
+
+class SetpointBank:
+    """Memory of all setpoints of a world in one array, so that they are compared at once.
+
+    Args:
+        size: how many values can be reserved.
+    """
+
+    __slots__ = ("_used", "values")
+
+    def __init__(self, size: int) -> None:
+        self.values: FloatArray = np.zeros(size)
+        self._used = 0
+
+    def reserve(self, size: int) -> slice:
+        """Reserve the next `size` values."""
+        extent = slice(self._used, self._used + size)
+        self._used = extent.stop
+        return extent
+
+
+class Setpoints(CheckedAttributes):
     """The setpoint store of an articulation.
 
     `position`, `velocity` and `feedforward` are arrays over `names`: all single-output actuators
-    in id order. `inputs[name]` is the input vector of a multi-input actuator that is not `pid`-like
-    (an orientation actuator). While a lease is held these are read-only, and its holder writes
-    through the lease; otherwise any write is allowed and counts as SCRIPT.
+    in id order; write into them, or assign one. `inputs[name]` is the input vector of a multi-input
+    actuator that is not `pid`-like (an orientation actuator). While a lease is held these are
+    read-only, and its holder writes through the lease; otherwise any write is allowed and counts as
+    SCRIPT.
 
     `values` (3, n) is the same memory for the controllers, always writeable. `version` grows
     whenever `changed` finds a new value, however it was written.
     """
 
+    names: Final[tuple[str, ...]]
+    owner: Final[str]
+    values: Final[FloatArray]
+    flat: Final[FloatArray]
+    input_values: Final[dict[str, FloatArray]]
+    leases: Final[list[Lease]]
+    version: int
+    bank: Final[SetpointBank]
+    extent: Final[slice]
+    memory: Final[FloatArray]
+    #: The bytes of the values in the last `changed`.
+    last_bytes: bytes
+    #: Actors that are checked together have to look again when this one changes.
+    group: LastBytes
+
     def __init__(
-        self, slots: Slots, inputs: Mapping[str, int] | None = None, owner: str = ""
+        self,
+        slots: Slots,
+        inputs: Mapping[str, int] | None = None,
+        owner: str = "",
+        bank: SetpointBank | None = None,
     ) -> None:
+        sizes = inputs or {}
+        count, total = 3 * len(slots), 3 * len(slots) + sum(sizes.values())
         self.names = slots.names
         self.owner = owner
-        self.values: FloatArray = np.zeros((3, len(slots)))
-        self.flat = self.values.reshape(-1)
-        self.input_values = {name: np.zeros(size) for name, size in (inputs or {}).items()}
-        self.leases: list[Lease] = []
+        #: Memory of the values, shared with the other actors of the world.
+        self.bank = bank or SetpointBank(total)
+        self.extent = self.bank.reserve(total)
+        #: The setpoints, followed by the input vectors.
+        self.memory = self.bank.values[self.extent]
+        self.flat = self.memory[:count]
+        self.values = self.flat.reshape(3, len(slots))
+        ends = np.cumsum([count, *sizes.values()]).tolist()
+        self.input_values = {
+            name: self.memory[first:last]
+            for name, first, last in zip(sizes, ends[:-1], ends[1:], strict=True)
+        }
+        self.leases = []
         self.version = 0
-        #: The bytes of the values that `changed` saw last.
-        self.seen = b""
+        self.last_bytes = b""
+        self.group = LastBytes()
         self._slots = slots
         self._public = [self.values[k, :] for k in range(3)]
         self._public_inputs = {n: a[:] for n, a in self.input_values.items()}
@@ -127,33 +195,52 @@ class Setpoints:
         """Position targets, shape (n,)."""
         return self._public[POSITION]
 
+    @position.setter
+    def position(self, targets: Mapping[str, float] | npt.ArrayLike) -> None:
+        self.write(position=targets)
+
     @property
     def velocity(self) -> FloatArray:
         """Velocity targets, shape (n,)."""
         return self._public[VELOCITY]
+
+    @velocity.setter
+    def velocity(self, targets: Mapping[str, float] | npt.ArrayLike) -> None:
+        self.write(velocity=targets)
 
     @property
     def feedforward(self) -> FloatArray:
         """Feedforward efforts, shape (n,)."""
         return self._public[FEEDFORWARD]
 
+    @feedforward.setter
+    def feedforward(self, targets: Mapping[str, float] | npt.ArrayLike) -> None:
+        self.write(feedforward=targets)
+
     @property
     def inputs(self) -> Mapping[str, FloatArray]:
         """Input vectors of multi-input actuators by name."""
-        return self._public_inputs
+        return MappingProxyType(self._public_inputs)
 
     def changed(self) -> bool:
         """Whether any value differs from the last call; comparing bytes is the cheapest way."""
         now = self.flat.tobytes()
-        if now == self.seen:
+        if now == self.last_bytes:
             return False
-        self.seen = now
-        self.version += 1
+        # It may run in every step: the check of a plain assignment would cost a call.
+        object.__setattr__(self, "last_bytes", now)
+        object.__setattr__(self, "version", self.version + 1)
+        self.group.last_bytes = b""
         return True
 
     def touch(self) -> None:
         """Make the next `changed` true, so that everything derived is computed again."""
-        self.seen = b""
+        self.last_bytes = self.group.last_bytes = b""
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the values are those of the last `changed`."""
+        return self.flat.tobytes() == self.last_bytes
 
     def match(self, pattern: str) -> list[int]:
         """Columns of the actuators a pattern matches, by actuator or joint name.
@@ -249,6 +336,7 @@ class Setpoints:
 
     # Leases -------------------------------------------------------------------------------------
 
+    @pattern_budget()
     def take(self, source: Source, *, actuators: str = ".*", holder: str | None = None) -> Lease:
         """Take the exclusive right to write some actuators.
 

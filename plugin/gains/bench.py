@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import mujoco
 import numpy as np
 
 from mjrig.arrays import FloatArray
+from mjrig.attributes import CheckedAttributes
 from mjrig.control.articulation import Articulation
 from mjrig.control.controller import ArticulationController
 from mjrig.control.plant_component import PlantComponent
@@ -103,15 +104,14 @@ class Rest:
         )
 
 
-class Bench:
-    """Runs test signals in a world of which it takes ownership.
+class Bench(CheckedAttributes):
+    """Runs test signals in a world, which must not be used elsewhere afterwards.
 
     Free roots are held by a huge inertia, which changes no address and no contact filter; contacts
     are off; components that command (gaits, policies) are removed.
-
-    Args:
-        world: must not be used elsewhere afterwards.
     """
+
+    world: Final[World]
 
     def __init__(self, world: World) -> None:
         self.world = world

@@ -8,6 +8,7 @@ from mjrig.control.articulation import Articulation
 from mjrig.control.effort_limits import symmetric
 from mjrig.errors import BindingError
 from mjrig.names import Slots, literal
+from mjrig.pattern_budget import pattern_budget
 from mjrig.readings.native_servo import NativeServo
 from mjrig.scene.actor import ActorDescription
 
@@ -81,6 +82,7 @@ def limit_origin(robot: Articulation, actor: ActorDescription, actuator: str, by
     return f"{whose} {by}{' · gear' if by == 'ctrlrange' else ''}"
 
 
+@pattern_budget()
 def _given(robot: Articulation, actor: ActorDescription, name: str) -> set[str]:
     """What the scene gives to an actuator."""
     gains, slots = actor.native_gains, native_slots(robot)
@@ -126,6 +128,7 @@ def put_native(
     gains.assign({name: {**_without(before, taken, slots), **patch}})
 
 
+@pattern_budget()
 def _without(authored: object, taken: set[int], slots: Slots) -> dict[str, object]:
     assert isinstance(authored, Mapping)
     kept: dict[str, object] = {}

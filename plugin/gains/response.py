@@ -14,9 +14,11 @@ from mjrig.names import suggestion
 BAND = 0.02
 #: Share of a run, at its end, whose mean counts as the final value.
 TAIL = 0.1
-#: There is no final value if this end swings by more than BAND, or drifts by more than this share
-#: of the way: an exponential is then within 0.3 % of its end.
-DRIFT = 1e-3
+#: There is no final value if this end swings by more than BAND, or if more than this share of the
+#: way is still to come, by extrapolation.
+REMAINING = 1e-3
+#: The direction of a motion is judged by so many means of its end, which a chatter does not change.
+TREND = 30
 
 
 class Kind(StrEnum):
@@ -162,19 +164,53 @@ def measure(trace: Trace, signal: Signal) -> Metrics:
 
 
 def has_final(positions: FloatArray) -> bool:
-    """Whether a step response, given from its start, no longer moves at its end."""
-    end = tail(positions)
-    way = abs(float(np.mean(end)) - float(positions[0]))
-    half = len(end) // 2
-    drift = abs(float(np.mean(end[half:]) - np.mean(end[:half]))) if half else 0.0
-    return way < 1e-9 or (drift <= DRIFT * way and float(np.ptp(end)) <= 2.0 * BAND * way)
+    """Whether a step response, given from its start, has a final value."""
+    final, remaining = limit(positions[1:] if len(positions) > 1 else positions)
+    way = abs(final - float(positions[0]))
+    swing = float(np.ptp(tail(positions)))
+    return way < 1e-9 or (remaining <= REMAINING * way and swing <= 2.0 * BAND * way)
 
 
 def final_position(trace: Trace) -> float | None:
     """Where a step response ends; None: it still moves at the end of the record."""
     if not has_final(np.concatenate([[trace.start], trace.position])):
         return None
-    return float(np.mean(tail(trace.position)))
+    return limit(trace.position)[0]
+
+
+def limit(positions: FloatArray) -> tuple[float, float]:
+    """The value that a response approaches, and how uncertain that is.
+
+    The mean of a swing's end is taken. The end of a motion in one direction is extrapolated: the
+    mean is as far off as the motion still has to go. A slow mode that a faster one hides shows
+    at the very end, therefore this is done for short spans, too.
+    """
+    span = max(1, round(len(positions) * TAIL))
+    last = float(np.mean(positions[-span:]))
+    if len(positions) < 3 * span:
+        return last, 0.0
+    end = positions[-3 * span :]
+    first, second = np.mean(end[: 2 * span].reshape(2, span), axis=1).tolist()
+    before, latest = second - first, last - second
+    trend = [float(np.mean(part)) for part in np.array_split(end, min(TREND, len(end)))]
+    if not np.all(np.diff(trend) * latest >= 0.0):
+        swing = 0.5 * float(np.ptp(end[-span:]))  # the mean of a swing that lasts is closer
+        return last, max(abs(latest), min(abs(before), swing))
+    long, short = _extrapolated(end), _extrapolated(end[-3 * max(1, span // 3) :])
+    return short[0], max(long[1], short[1])
+
+
+def _extrapolated(end: FloatArray) -> tuple[float, float]:
+    """Where a motion in one direction ends, and how far that is from the mean of its last third.
+
+    The means of three equal spans of an exponential are a geometric sequence: its limit is exact.
+    """
+    first, second, third = np.mean(end.reshape(3, -1), axis=1).tolist()
+    before, latest = second - first, third - second
+    if abs(latest) >= abs(before):  # a creep: it goes as far again in as much time again
+        return third, abs(latest) / TAIL
+    remaining = latest * latest / (before - latest)
+    return third + remaining, abs(remaining)
 
 
 def tail(values: FloatArray) -> FloatArray:

@@ -1,6 +1,8 @@
 """Reward: what a step of an environment is worth, as a component of the robot."""
 
+from mjrig.errors import PropertyError
 from mjrig.properties.component import ActorComponent
+from mjrig.properties.hooks import required
 from mjrig.sim.world import World
 
 
@@ -10,6 +12,7 @@ class Reward(ActorComponent):
     It commands nothing, and outside of an environment it does nothing.
     """
 
+    @required()
     def reward(self, world: World) -> float:
         """What the step that was just taken is worth."""
         raise NotImplementedError
@@ -17,3 +20,17 @@ class Reward(ActorComponent):
     def is_over(self, world: World) -> bool:
         """Whether the episode ends here, as after a fall."""
         return False
+
+
+def as_number(value: object, source: Reward | str) -> float:
+    """A reward as a float.
+
+    Raises:
+        PropertyError: it is not a number; the message names the component or function.
+    """
+    try:
+        return float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        is_component = isinstance(source, Reward)
+        name = f"{source.label}: {type(source).__name__}.reward" if is_component else source
+        raise PropertyError(f"{name} returned {value!r}; return a number") from None

@@ -14,7 +14,7 @@ from mjrig.control.controller import ArticulationController
 from mjrig.control.plant_component import PlantComponent
 from mjrig.errors import BindingError, MissingExtraError, PropertyError
 from mjrig.gym.offscreen import Offscreen
-from mjrig.gym.reward import Reward
+from mjrig.gym.reward import Reward, as_number
 from mjrig.gym.spaces import action_bounds, state_names, whole_state
 from mjrig.names import listed, suggestion
 from mjrig.scene_edit.scene import Scene
@@ -160,7 +160,7 @@ class SceneEnv(gymnasium.Env[Array, Array]):
     def step(self, action: Array) -> tuple[Array, float, bool, bool, dict[str, Any]]:
         """Command the robot and advance by `dt`; beyond the bounds an action is clipped.
 
-        A simulation that diverged ends the episode; the observation is that of the reset world.
+        A simulation that diverged ends the episode; the observation is from after its reset.
 
         Raises:
             ValueError: another number of values, or one that is not finite.
@@ -193,8 +193,8 @@ class SceneEnv(gymnasium.Env[Array, Array]):
 
     def _worth(self) -> float:
         if self._reward is not None:
-            return float(self._reward(self.world))
-        return float(sum(judge.reward(self.world) for judge in self._judges))
+            return as_number(self._reward(self.world), "reward(world)")
+        return float(sum(as_number(j.reward(self.world), j) for j in self._judges))
 
     def _observed(self) -> FloatArray:
         if self._observe is None:

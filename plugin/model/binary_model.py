@@ -12,6 +12,7 @@ import mujoco
 from mjrig.errors import PropertyError
 from mjrig.model_files.binary_size import check_binary_size
 from mjrig.model_files.model_source import is_binary, model_file
+from mjrig.model_files.text_encoding import check_names
 from mjrig.names import listed
 from mjrig.scene.actor import ActorDescription
 from mjrig.scene.actor_parts import Base
@@ -94,6 +95,8 @@ def load_binary(actor: ActorDescription, sim: SimOptions) -> Any:
             ) from error
     sim.apply(model.opt)
     try:
+        check_names(path.name, model.names)
+        check_names(path.name, model.paths)
         check_iterations(model.opt)
     except PropertyError as error:
         raise PropertyError(f"{actor.label}.model: {error}", ("model",)) from None

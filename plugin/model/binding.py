@@ -4,11 +4,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from types import MappingProxyType
-from typing import Any, overload
+from typing import Any, Final, overload
 
 import mujoco
 import numpy as np
 
+from mjrig.attributes import CheckedAttributes
 from mjrig.errors import BindingError
 from mjrig.motors.joint_motor import MotorOnJoint
 from mjrig.motors.motor import Motor
@@ -148,8 +149,10 @@ def equipped(
     return [replace(b, motor=motors[b.joint].motor) if b.joint in motors else b for b in bindings]
 
 
-class BindingTable(Sequence[ActuatorBinding]):
+class BindingTable(CheckedAttributes, Sequence[ActuatorBinding]):
     """Actuators bound to degrees of freedom, in actuator-id order, and those skipped."""
+
+    unbound: Final[tuple[ActuatorBinding, ...]]
 
     def __init__(self, bound: Iterable[ActuatorBinding], rest: Iterable[ActuatorBinding]) -> None:
         self._bound = tuple(sorted(bound, key=lambda b: b.actuator_id))
@@ -202,9 +205,8 @@ def describe_actuators(
     for i in chosen:
         if not 0 <= i < model.nactuator:
             raise BindingError(f"there is no actuator {i}; the model has {model.nactuator}")
-    names = UniqueNames()
+    names, read = UniqueNames(), _Reader(model, prefix)
     found = []
-    read = _Reader(model, prefix)
     obstacles = _native_obstacles(model, list(chosen))
     for i in chosen:
         target = _target_name(read, int(i))

@@ -134,7 +134,10 @@ def _lay_out(scene: SceneDescription, placements: Placements, *, compile_keys: b
     for part in parts.values():
         for assets in shared if uses[sources[part.name]] > 1 else ():
             assets.take_out(part.name, sources[part.name], part.spec)
-    _attach_all(world, parts, origins)
+    total = sum(_count(part.spec) for part in parts.values())
+    _attach_all(world, parts, origins, count_each=compile_keys)
+    if _count(world) != total:
+        raise ValueError("a model refers to a missing name")  # laying out again names the model
     for assets in shared:
         assets.put_back()
     for name, there in sites.items():
@@ -243,7 +246,9 @@ def _set_options(
 # Attaching --------------------------------------------------------------------------------------
 
 
-def _attach_all(world: Any, parts: Mapping[str, Part], origins: Mapping[str, Place]) -> None:
+def _attach_all(
+    world: Any, parts: Mapping[str, Part], origins: Mapping[str, Place], *, count_each: bool
+) -> None:
     """Attach every actor to its carrier's body, carriers first."""
     done: set[str] = set()
 
@@ -255,7 +260,7 @@ def _attach_all(world: Any, parts: Mapping[str, Part], origins: Mapping[str, Pla
         if base != WORLD:
             put(base.partition("/")[0])
         with parts[name].placed.locating():
-            _attach(world, parts[name], origins[name])
+            _attach(world, parts[name], origins[name], count=count_each)
 
     for name in parts:
         put(name)
@@ -267,15 +272,16 @@ def _source(part: Part) -> tuple[str, ...]:
     return str(part.actor.model), spec.modelfiledir, spec.meshdir, spec.texturedir
 
 
-def _attach(world: Any, part: Part, there: Place) -> None:
+def _attach(world: Any, part: Part, there: Place, *, count: bool) -> None:
     body = _body(world, there.body)
     _check_ground(part, body)
     frame = body.add_frame(pos=there.pose.position, quat=there.pose.quaternion)
-    expected_count = _count(world) + _count(part.spec)
+    # Counting goes through the whole world: for every actor only when one of them is at fault.
+    expected_count = _count(world) + _count(part.spec) if count else 0
     with part.blaming_model():
         with _references_to_world(world, part.spec):
             world.attach(part.spec, prefix=f"{part.name}/", frame=frame)
-        if _count(world) != expected_count:
+        if count and _count(world) != expected_count:
             # NOTE: attaching silently leaves out what refers to a name that does not exist,
             # and so does copying; compiling the model as it was read names it.
             load(part.actor).compile()
@@ -287,11 +293,12 @@ def _references_to_world(world: Any, spec: Any) -> Iterator[None]:
     """Keep references to the world body while a spec is attached.
 
     Attaching drops sensors and actuators that refer to `world`, and prefixes it in targets of
-    cameras and lights. They refer to another body meanwhile; handles stay valid.
+    cameras and lights and in bones of skins. They refer to another body meanwhile; handles stay
+    valid.
     """
     to_world = [
         reference
-        for reference in references(spec, ("camera", "light", "sensor", "actuator"))
+        for reference in references(spec, ("camera", "light", "sensor", "actuator", "skin"))
         if reference.kind == "body" and reference.name == WORLD
     ]
     if not to_world:
@@ -302,7 +309,7 @@ def _references_to_world(world: Any, spec: Any) -> Iterator[None]:
     if placeholder is None:
         placeholder = temporary = spec.worldbody.add_body(name="world_reference")
     for reference in to_world:
-        assert reference.write is not None  # these four kinds hold a name
+        assert reference.write is not None  # these kinds hold a name
         reference.write(placeholder.name)
     yield
     for reference in to_world:

@@ -6,6 +6,7 @@ from typing import Any
 
 from mjrig.errors import PropertyError
 from mjrig.names import Slots, suggestion
+from mjrig.pattern_budget import pattern_budget
 from mjrig.patterns import compile_pattern
 from mjrig.scene.included import Placed
 
@@ -46,6 +47,7 @@ def exclude_contacts(world: Any, groups: Sequence[Placed], actors: Sequence[str]
                     world.add_exclude(bodyname1=one, bodyname2=other)
 
 
+@pattern_budget()
 def _ignored(placed: Placed, groups: Sequence[Placed]) -> list[str]:
     found = []
     for i, pattern in enumerate(placed.item.ignores):
@@ -53,6 +55,7 @@ def _ignored(placed: Placed, groups: Sequence[Placed]) -> list[str]:
     return list(dict.fromkeys(found))
 
 
+@pattern_budget()
 def _matching(
     placed: Placed, field: str, i: int, pattern: str, groups: Sequence[Placed]
 ) -> list[str]:
@@ -94,6 +97,7 @@ class _Members:
                 self._pending.pop()
         return self._found[name]
 
+    @pattern_budget()
     def _all_of(self, placed: Placed) -> list[str]:
         found: list[str] = []
         for i, pattern in enumerate(placed.item.members):
@@ -104,6 +108,7 @@ class _Members:
                 found += self.of(name)
         return list(dict.fromkeys(found))
 
+    @pattern_budget()
     def _members(self, placed: Placed, i: int, pattern: str) -> list[str]:
         """The bodies a pattern selects: of whole actors, or single ones."""
         fullmatch = compile_pattern(pattern).fullmatch

@@ -8,6 +8,7 @@ import mujoco
 
 from mjrig.errors import PropertyError
 from mjrig.names import UniqueNames, listed, suggestion
+from mjrig.pattern_budget import pattern_budget
 from mjrig.patterns import compile_pattern
 
 #: Kinds of elements a scene may refer to, and MjSpec's name for the list of them.
@@ -254,6 +255,7 @@ def find_elements(
     return found
 
 
+@pattern_budget()
 def _matching(known: Sequence[ModelElement], pattern: str) -> list[ModelElement]:
     exact = [e for e in known if e.name == pattern]
     if exact:

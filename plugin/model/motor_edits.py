@@ -19,6 +19,7 @@ from mjrig.motors.joint_motor import MotorOnJoint
 from mjrig.motors.library import find_motor
 from mjrig.motors.motor import Motor, ServoForm
 from mjrig.names import Slots
+from mjrig.pattern_budget import pattern_budget
 from mjrig.properties.per_actuator import DEFAULT
 from mjrig.scene.actor import ActorDescription
 
@@ -110,6 +111,7 @@ def _said(actor: ActorDescription, joints: Sequence[str]) -> dict[str, set[str]]
     }
 
 
+@pattern_budget()
 def _of_these(slots: Slots, values: Mapping[str, float]) -> dict[str, float]:
     """What is for other kinds of joints is not looked at."""
     found = {}

@@ -13,6 +13,7 @@ from mjrig.errors import BindingError, LocatedError, PropertyError
 from mjrig.model.actuator_checks import check, check_delay
 from mjrig.model.actuator_writing import position_type, retire, write
 from mjrig.names import enumerated, suggestion, unique
+from mjrig.pattern_budget import pattern_budget
 from mjrig.patterns import compile_pattern
 from mjrig.scene.actor import ActorDescription
 
@@ -128,6 +129,7 @@ def _about(index: int) -> Iterator[None]:
 # Matching ---------------------------------------------------------------------------------------
 
 
+@pattern_budget()
 def match(actuator: Actuator, attribute: str, pattern: str, names: Sequence[str]) -> list[str]:
     """The names a pattern selects: the literal one, else all it matches in full.
 

@@ -63,6 +63,15 @@ class Bounds:
             return f"must be <= {digits(self.high)}{self.unit}, got {digits(value)}"
         return None
 
+    def declaration_problem(self) -> str:
+        """Why no value could be in the range, or the slider could not show it; or empty."""
+        is_open = self.above and self.low == self.high
+        if math.isnan(self.low) or math.isnan(self.high) or self.low > self.high or is_open:
+            return f"no number is {self.text()}"
+        if self.soft_low > self.soft_high:
+            return f"soft_min {digits(self.soft_low)} is above soft_max {digits(self.soft_high)}"
+        return ""
+
     def low_text(self) -> str:
         """The lower bound in words."""
         return f"{'>' if self.above else '>='} {digits(self.low)}{self.unit}"

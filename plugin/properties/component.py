@@ -4,9 +4,13 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
+import numpy as np
+
 from mjrig.errors import PropertyError
 from mjrig.names import suggestion
+from mjrig.properties.declared_memory import declared_names, memory_of, restore_memory
 from mjrig.properties.has_properties import HasProperties
+from mjrig.properties.hooks import default_hook
 from mjrig.properties.module_types import class_in
 
 
@@ -51,6 +55,9 @@ class ActorComponent(Component):
     Hooks, all optional.
     """
 
+    #: Private attributes that change from step to step; `memory` and `restore` are for the rest.
+    _remembered: ClassVar[tuple[str, ...]] = ()
+
     def attach(self, articulation: HasProperties) -> None:
         """The actor is compiled; resolve names here, raise BindingError for what does not fit."""
 
@@ -78,16 +85,47 @@ class ActorComponent(Component):
         """
         return False
 
+    @default_hook
     def memory(self) -> Any:
-        """What `restore` needs to continue bit-exactly, as a copy; None for nothing."""
+        """What `restore` needs to continue bit-exactly, as a copy; None for nothing.
+
+        Plain data and numpy arrays can be stored in recordings, too.
+        """
         return None
 
     def memory_signature(self) -> object:
         """What must be equal for `restore` to accept a memory."""
         return None
 
+    @default_hook
     def restore(self, memory: Any) -> None:
         """Restore what `memory` returned."""
+
+    # Structure ----------------------------------------------------------------------------------
+
+    #: Its structural properties when it was attached; None: it is in no running world.
+    _attached_as: tuple[object, ...] | None = None
+
+    def mark_attached(self) -> None:
+        """Names are resolved for its present structural properties."""
+        self._attached_as = self._structure()
+
+    def outdated_structure(self) -> tuple[str, ...]:
+        """The structural properties that differ from those it was attached with."""
+        if self._attached_as is None:
+            return ()
+        names = [p.name for p in self.properties() if p.structural]
+        pairs = zip(names, self._attached_as, self._structure(), strict=True)
+        return tuple(name for name, then, now in pairs if then != now)
+
+    def _structure(self) -> tuple[object, ...]:
+        """The values of its structural properties."""
+        values = ((p.name, self.__dict__[p.name]) for p in self.properties() if p.structural)
+        # Arrays are spread over the actuators after this: what was written is compared.
+        return tuple(
+            self._authored.get(name) if isinstance(value, np.ndarray) else value
+            for name, value in values
+        )
 
     # What runs a component calls these: the base classes' own part of a hook, then the hook. ------
 
@@ -106,10 +144,23 @@ class ActorComponent(Component):
         return own if hook is None else hook if own is None else (own, hook)
 
     def take_back(self, memory: Any) -> None:
-        """Restore what `full_memory` returned."""
+        """Restore what `full_memory` returned; None: it could not be read."""
+        if memory is None:
+            return
         own, hook = memory
         self._own_restore(own)
         self.restore(hook)
+
+    def remembers(self) -> bool:
+        """Whether its output depends on earlier steps, so that it needs a memory to go on."""
+        return bool(declared_names(type(self))) or self.has_memory()
+
+    def has_memory(self) -> bool:
+        """Whether `memory` returns something, or cannot."""
+        try:
+            return self.memory() is not None
+        except Exception:  # of a class of another package
+            return True
 
     @property
     def between_stages(self) -> bool:
@@ -120,15 +171,16 @@ class ActorComponent(Component):
         """The base classes' own part of `reset`."""
 
     def _own_memory(self) -> Any:
-        """The base classes' own part of `memory`."""
-        return None
+        """The declared attributes, and the base classes' own part of `memory`."""
+        return memory_of(self)
 
     def _own_memory_signature(self) -> object:
         """The base classes' own part of `memory_signature`."""
         return None
 
     def _own_restore(self, memory: Any) -> None:
-        """The base classes' own part of `restore`."""
+        """The reverse of `_own_memory`."""
+        restore_memory(self, memory)
 
     @property
     def _own_needs_position_stage(self) -> bool:

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, overload
 
 from mjrig.errors import PropertyError
+from mjrig.properties.bounds import Bounds
+from mjrig.properties.hooks import check_hooks, required
 
 T = TypeVar("T")
 
@@ -35,6 +37,8 @@ class Property(Generic[T]):
     kind: ClassVar[str] = "value"
     refers: tuple[str, ...] = ()
     nests: ClassVar[bool] = False
+    #: False: the default stands for "not given" and is not an input itself.
+    default_is_input: ClassVar[bool] = True
     fallback: str | None = None
     name: str
     owner: type
@@ -67,6 +71,10 @@ class Property(Generic[T]):
         self.shown = shown
         self.structural = structural
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        check_hooks(cls)
+
     def __set_name__(self, owner: type, name: str) -> None:
         self.owner, self.name = owner, name
 
@@ -96,6 +104,7 @@ class Property(Generic[T]):
             authored, canonical = self.accept(obj, value)
             obj._replace(self, authored, canonical)
 
+    @required()
     def accept(self, obj: Any, value: object) -> tuple[object, T]:
         """The authored form (a plain-data copy) and the canonical value of an input.
 
@@ -103,6 +112,19 @@ class Property(Generic[T]):
             PropertyError: the value does not fit.
         """
         raise NotImplementedError
+
+    def authored_default(self) -> object:
+        """The default as `accept` takes it."""
+        return self.default
+
+    def declaration_problem(self) -> str:
+        """Hook: what is wrong with the declaration itself, besides its default; or empty."""
+        texts = {"doc": self.doc, "unit": self.unit, "category": self.category}
+        for name, text in texts.items():
+            if not isinstance(text, str):
+                return f"{name} must be text, got {text!r}"
+        bounds = getattr(self, "bounds", None)
+        return bounds.declaration_problem() if isinstance(bounds, Bounds) else ""
 
     def refresh(self, obj: Any) -> None:
         """Hook: derive the value again from what was authored and what it falls back to."""
@@ -122,8 +144,8 @@ class Property(Generic[T]):
         """Name one of `files` otherwise."""
 
     def json_schema(self) -> dict[str, object]:
-        """JSON Schema of what may be written in a file."""
-        raise NotImplementedError
+        """JSON Schema of the values in a file; the default accepts any."""
+        return {}
 
     def range_text(self) -> str:
         """The allowed range in words; empty where there is none."""

@@ -1,11 +1,21 @@
 """What a class declares: its properties and actions by name, and when a property is editable."""
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from mjrig.errors import PropertyError
+from mjrig.attributes import attribute_error, declared_attributes
+from mjrig.errors import AttributeNameError, DeclarationError, PropertyError
 from mjrig.names import listed, nearest
 from mjrig.properties.actions import Action, collect_actions
 from mjrig.properties.declaration import Property
+from mjrig.properties.declaration_checks import check_declarations, check_names
+from mjrig.properties.hooks import (
+    check_hooks,
+    check_memory_hooks,
+    check_outputs,
+    check_signatures,
+    missing_hook,
+)
 from mjrig.properties.synonyms import meant
 
 
@@ -15,32 +25,45 @@ class Declared:
     _properties: ClassVar[dict[str, Property[Any]]] = {}
     _defaults: ClassVar[dict[str, object]] = {}
     _actions: ClassVar[dict[str, Action]] = {}
+    #: The required method that an abstract class lacks; empty: none.
+    _missing_hook: ClassVar[str] = ""
     _nesting: ClassVar[tuple[str, ...]] = ()
     _assignable: ClassVar[frozenset[str]] = frozenset()
+    #: Attribute → how to change it, for attributes that cannot be assigned.
+    _instead_of: ClassVar[Mapping[str, str]] = {}
 
     _authored: dict[str, object]
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
+        check_names(cls)
         found: dict[str, Property[Any]] = {}
-        assignable: set[str] = set()
         for base in reversed(cls.__mro__):
             found |= {n: p for n, p in vars(base).items() if isinstance(p, Property)}
-            assignable |= set(vars(base)) | set(vars(base).get("__annotations__", {}))
         cls._properties = {n: p for n, p in found.items() if getattr(cls, n) is p}
         cls._defaults = {n: p.default for n, p in cls._properties.items()}
         cls._nesting = tuple(n for n, p in cls._properties.items() if p.nests)
         cls._actions = collect_actions(cls)
-        cls._assignable = frozenset(assignable)
+        plain = {n for base in cls.__mro__ for n in vars(base) if _holds_a_value(cls, n)}
+        cls._assignable = frozenset(plain).union(*declared_attributes(cls))
+        cls._missing_hook = missing_hook(cls)
+        check_declarations(cls)
+        check_hooks(cls)
+        if not cls.__module__.startswith("mjrig."):  # the tests check mjrig's own classes
+            check_signatures(cls)
+            check_outputs(cls)
+            check_memory_hooks(cls)
         for name, prop in cls._properties.items():
             if prop.edit_if is not None:
                 _check_condition(cls, name, prop.edit_if)
 
     def __setattr__(self, name: str, value: object) -> None:
         if not name.startswith("_") and name not in self._assignable:
+            if hasattr(type(self), name) or not self._properties:
+                raise attribute_error(self, name)
             near = nearest(name, self._properties)
             private = "" if near else f"; as an attribute of your own name it '_{name}'"
-            raise PropertyError(self._no_property(name) + private)
+            raise AttributeNameError(self._no_property(name) + private)
         object.__setattr__(self, name, value)
 
     @classmethod
@@ -98,14 +121,22 @@ class Declared:
         return None if str(value) == wanted else f"needs {other} = {wanted} (is {value})"
 
 
+def _holds_a_value(cls: type, name: str) -> bool:
+    """Whether a class attribute is a value that an instance may replace, as `count = 0` is."""
+    value = getattr(cls, name, None)
+    return not (callable(value) or isinstance(value, property))
+
+
 def _check_condition(cls: type[Declared], name: str, condition: str) -> None:
     other, _, wanted = condition.partition("=")
     if other not in cls._properties:
         has = ", ".join(cls._properties)
-        raise TypeError(f"{cls.__name__}.{name}: edit_if names no property {other!r}; has: {has}")
+        raise DeclarationError(
+            f"{cls.__name__}.{name}: edit_if names no property {other!r}; has: {has}"
+        )
     choices = getattr(cls._properties[other], "choices", None)
     if wanted and choices is not None and wanted not in map(str, choices):
-        raise TypeError(
+        raise DeclarationError(
             f"{cls.__name__}.{name}: edit_if names no choice {wanted!r} of {other!r}; "
             f"has: {', '.join(map(str, choices))}"
         )

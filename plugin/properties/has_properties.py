@@ -30,16 +30,20 @@ class HasProperties(PlainData):
     _inside: str
     _slots: Slots | None
     _written_short: bool
+    #: Stands for the item of a file that this object is, whatever its name and values.
+    _token: object
 
     def __init__(self, **values: object) -> None:
         self._take_defaults()
         self._begin(values)
 
     def _take_defaults(self) -> None:
+        if self._missing_hook:
+            raise PropertyError(self._missing_hook)
         state = self.__dict__
         state.update(self._defaults)
         state.update(_authored={}, _pending=None, _before=[], _watchers=(), _slots=None)
-        state.update(_parent=None, _role="", _inside="", _written_short=False)
+        state.update(_parent=None, _role="", _inside="", _written_short=False, _token=object())
         self._own_prepare()
         self.prepare()
 
@@ -129,12 +133,16 @@ class HasProperties(PlainData):
                 pending.append(name)
 
     @contextmanager
-    def changes(self) -> Iterator[list[str]]:
-        """Group assignments: one notification at the end, everything undone after an error."""
+    def changes(self, *, nested: bool = True) -> Iterator[list[str]]:
+        """Group assignments: one notification at the end, everything undone after an error.
+
+        Args:
+            nested: also undo changes of nested components; False: the group makes none.
+        """
         if self._pending is not None:  # nested: the outermost block reports
             yield self._pending
             return
-        before = [(o, dict(o.__dict__)) for o in self._family()]
+        before = [(o, dict(o.__dict__)) for o in (self._family() if nested else [self])]
         pending: list[str] = []
         names: tuple[str, ...] = ()
         self.__dict__.update(_pending=pending, _before=before)
@@ -192,10 +200,23 @@ class HasProperties(PlainData):
             return
         before = self.children()
         self.__dict__[prop.name] = value
-        kept = set(map(id, self.children()))
-        for child in before:
-            if id(child) not in kept:
-                child.disown()
+        after = self.children()
+        gone, fresh = _without(before, after), _without(after, before)
+        for child in gone:
+            child.disown()
+        if gone or fresh:
+            self._items_replaced(self, prop.name, gone, fresh)
+
+    def _items_replaced(
+        self,
+        owner: "HasProperties",
+        name: str,
+        gone: Sequence["HasProperties"],
+        fresh: Sequence["HasProperties"],
+    ) -> None:
+        """Hook of the outermost object: a nested property of `owner` has other components."""
+        if self._parent is not None:
+            self._parent._items_replaced(owner, name, gone, fresh)
 
     def _resolve(self, names: Sequence[str]) -> None:
         """Recompute the values that are derived from the ones in `names`."""
@@ -300,7 +321,8 @@ class HasProperties(PlainData):
 
     def adopt(self, child: "HasProperties", role: str, inside: str) -> None:
         """Make a component part of this one; it is freed again if the open group fails."""
-        self._before.extend((o, dict(o.__dict__)) for o in child._family())
+        if child._parent is not self:  # otherwise the open group already saved it
+            self._before.extend((o, dict(o.__dict__)) for o in child._family())
         child.own(self, role, inside)
 
     def disown(self) -> None:
@@ -322,6 +344,13 @@ class HasProperties(PlainData):
     def folder(self) -> Path:
         """The folder that file names are relative to."""
         return self._parent.folder() if self._parent is not None else Path()
+
+
+def _without(
+    components: Sequence[HasProperties], others: Sequence[HasProperties]
+) -> list[HasProperties]:
+    excluded = set(map(id, others))
+    return [c for c in components if id(c) not in excluded]
 
 
 def put_back(before: list[tuple[HasProperties, dict[str, object]]]) -> None:

@@ -12,6 +12,7 @@ from mjrig.arrays import FloatArray, frozen
 from mjrig.properties.bounds import number, plain
 from mjrig.properties.declaration import Property
 from mjrig.properties.has_properties import HasProperties
+from mjrig.properties.plain_values import plain_data, shown
 
 #: What one item becomes: (authored, value), or a text that describes what is required.
 Check = Callable[[object], tuple[object, object] | str]
@@ -42,8 +43,12 @@ def a_name(item: object) -> tuple[object, object] | str:
 
 
 def anything(item: object) -> tuple[object, object] | str:
-    """Any plain data."""
-    return item, item
+    """Any data that a file can hold: texts, numbers, lists, and mappings with texts as keys."""
+    try:
+        data = plain_data(item)
+    except ValueError as error:
+        return str(error)
+    return data, data
 
 
 _SCHEMAS: dict[Check, dict[str, object]] = {
@@ -77,7 +82,7 @@ class Table(Property[Mapping[str, Any]]):
                 raise self.error(obj, f"{key!r} is not a name; quote it", (key,), about_key=True)
             found = self.check(item)
             if isinstance(found, str):
-                raise self.error(obj, f"must be {found}, got {item!r} for {key!r}", (key,))
+                raise self.error(obj, f"must be {found}, got {shown(item)} for {key!r}", (key,))
             authored[key], made[key] = found
         return authored, MappingProxyType(made)
 

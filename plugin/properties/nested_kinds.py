@@ -27,6 +27,9 @@ class Nested(Property[C | None]):
         self.base = base
         self.polymorphic = polymorphic
 
+    def declaration_problem(self) -> str:
+        return _base_problem(self.base) or super().declaration_problem()
+
     def __set__(self, obj: HasProperties, value: C | Mapping[str, object] | None) -> None:
         self.assign(obj, value)
 
@@ -75,6 +78,12 @@ class NestedList(Property[tuple[C, ...]]):
         self.polymorphic = polymorphic
         self.short = short
 
+    def declaration_problem(self) -> str:
+        problem = _base_problem(self.base) or super().declaration_problem()
+        if not problem and self.short is not None and self.short not in self.base._properties:
+            return f"short names no property {self.short!r} of {self.base.__name__}"
+        return problem
+
     def __set__(self, obj: HasProperties, value: Sequence[C | Mapping[str, object]]) -> None:
         self.assign(obj, value)
 
@@ -89,6 +98,20 @@ class NestedList(Property[tuple[C, ...]]):
         if len(set(map(id, made))) < len(made):
             raise self.error(obj, "has one component twice; pass a copy()")
         return tuple(made), tuple(made)
+
+    def append(self, obj: HasProperties, item: C | Mapping[str, object]) -> None:
+        """Add an item at the end without touching the others, however many there are.
+
+        Raises:
+            PropertyError: it does not fit; nothing was changed.
+        """
+        with obj.changes(nested=False):
+            items: tuple[C, ...] = obj.__dict__[self.name]
+            if isinstance(item, HasProperties) and (item._parent, item._inside) == (obj, self.name):
+                raise self.error(obj, "has one component twice; pass a copy()")
+            role = self.role(item, len(items), [other._role for other in items])
+            child = _nested(self, obj, item, role, (len(items),))
+            obj._replace(self, (*items, child), (*items, child))
 
     def role(self, item: object, index: int, taken: Sequence[str]) -> str:
         """What an item is called in labels and paths."""
@@ -114,6 +137,11 @@ class NestedList(Property[tuple[C, ...]]):
 
     def default_text(self) -> str:
         return "[]"
+
+
+def _base_problem(base: object) -> str:
+    is_class = isinstance(base, type) and issubclass(base, HasProperties)
+    return "" if is_class else f"it must hold a class with properties, got {base!r}"
 
 
 def _nested(

@@ -15,6 +15,7 @@ from mjrig.names import Slots, is_literal, listed, literal
 from mjrig.properties.bounds import Bounds, number, plain
 from mjrig.properties.declaration import Property
 from mjrig.properties.has_properties import HasProperties
+from mjrig.properties.hooks import required
 
 DEFAULT = "default"
 T = TypeVar("T")
@@ -77,6 +78,11 @@ class PerActuator(Property[FloatArray]):
 
     def __set__(self, obj: HasProperties, value: PerActuatorInput) -> None:
         self.assign(obj, value)
+
+    def authored_default(self) -> object:
+        # Not a number means that there is no value.
+        covered = self.fallback is not None or math.isnan(self.constant)
+        return None if covered else self.constant
 
     # Authored layer -----------------------------------------------------------------------------
 
@@ -265,6 +271,7 @@ class ByPattern(Property[Mapping[str, T]]):
     #: What the values are, in messages.
     items: ClassVar[str]
 
+    @required()
     def one(self, item: object) -> T | str:
         """The value of one pattern, or what is wrong with it."""
         raise NotImplementedError

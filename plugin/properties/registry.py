@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from mjrig.errors import MjrigError, PropertyError
 from mjrig.names import suggestion
+from mjrig.properties.declared import Declared
 
 GROUP = "mjrig.components"
 C = TypeVar("C")
@@ -21,10 +22,13 @@ def register(cls: K) -> K:
     Defining a class again under the same name, as a notebook does, replaces it.
 
     Raises:
-        MjrigError: it is not a component class, or the name belongs to another one.
+        MjrigError: it is not a component class, lacks a method, or the name belongs to another
+            one.
     """
-    if not isinstance(cls, type) or not hasattr(cls, "properties"):
+    if not isinstance(cls, type) or not issubclass(cls, Declared):
         raise MjrigError(f"{cls!r} is not a component class")
+    if cls._missing_hook:
+        raise MjrigError(cls._missing_hook)
     name, where = cls.__name__, _home(cls)
     other = _registered.get(name)
     taken = _points()[name].value if name in _points() else other and _home(other)
@@ -67,8 +71,10 @@ def _load(name: str) -> Any:
             f"component {name!r} cannot be loaded from {point.value}: "
             f"{type(error).__name__}: {error}"
         ) from error
-    if not isinstance(cls, type) or not hasattr(cls, "properties"):
+    if not isinstance(cls, type) or not issubclass(cls, Declared):
         raise MjrigError(f"component {name!r}: {point.value} is not a component class")
+    if cls._missing_hook:
+        raise MjrigError(f"component {name!r}: {cls._missing_hook}")
     if cls.__name__ != name:
         raise MjrigError(
             f"component {name!r}: {point.value} is registered under another name than the class's; "

@@ -1,6 +1,7 @@
 """Property kinds with one value: numbers, texts, name patterns, choices and files."""
 
 import math
+from abc import ABC
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -10,6 +11,7 @@ import numpy as np
 
 from mjrig.errors import BindingError
 from mjrig.names import nearest
+from mjrig.pattern_budget import pattern_budget
 from mjrig.patterns import compile_pattern
 from mjrig.properties.bounds import Bounds, number, plain
 from mjrig.properties.declaration import Property
@@ -33,7 +35,7 @@ class Bool(Property[bool]):
         return {"type": "boolean"}
 
 
-class _Numeric(Property[T]):
+class _Numeric(Property[T], ABC):
     """What Float and Int share: a range."""
 
     def __init__(
@@ -146,9 +148,18 @@ class Patterns(Property[tuple[str, ...]]):
 
     kind = "patterns"
 
+    def declaration_problem(self) -> str:
+        if not isinstance(self.default, tuple):
+            return f"the default must be a tuple of patterns, got {self.default!r}"
+        return super().declaration_problem()
+
+    def authored_default(self) -> object:
+        return self.default or ".*"  # empty: not given
+
     def __set__(self, obj: HasProperties, value: str | Sequence[str]) -> None:
         self.assign(obj, value)
 
+    @pattern_budget()
     def accept(self, obj: HasProperties, value: object) -> tuple[object, tuple[str, ...]]:
         patterns = [value] if isinstance(value, str) else value
         if not isinstance(patterns, list | tuple) or not patterns:
@@ -178,7 +189,12 @@ class Choice(Property[E]):
     def __init__(self, default: E, **about: Any) -> None:
         super().__init__(default, **about)
         kind: type[E] = type(default)
-        self.choices = tuple(kind)
+        self.choices = tuple(kind) if isinstance(default, StrEnum) else ()
+
+    def declaration_problem(self) -> str:
+        if not self.choices:
+            return f"the default must be a member of a StrEnum, got {self.default!r}"
+        return super().declaration_problem()
 
     def __set__(self, obj: HasProperties, value: E | str) -> None:
         self.assign(obj, value)

@@ -1,10 +1,12 @@
 """LiveActuator: one actuator of a running robot, read at its own addresses."""
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import mujoco
 
-from mjrig.arrays import FloatArray
+from mjrig.arrays import FloatArray, read_only
+from mjrig.attributes import CheckedAttributes
 from mjrig.model.binding import ActuatorBinding
 
 _TRN = mujoco.mjtTrn
@@ -18,8 +20,15 @@ _PARENT_TAG = {
 }
 
 
-class LiveActuator:
-    """Current values of an actuator. Several inputs, outputs or activations read as arrays."""
+class LiveActuator(CheckedAttributes):
+    """Current values of an actuator. Several inputs, outputs or activations read as arrays.
+
+    These are read-only copies; assign `activation` to change it.
+    """
+
+    _instead_of: ClassVar[Mapping[str, str]] = {
+        "ctrl": "command it by set_targets(…) of its robot",
+    }
 
     def __init__(self, model: Any, data: Any, binding: ActuatorBinding) -> None:
         self._model, self._data, self._binding = model, data, binding
@@ -97,4 +106,4 @@ class LiveActuator:
 
 
 def _one_or_all(values: FloatArray) -> float | FloatArray:
-    return float(values[0]) if len(values) == 1 else values.copy()
+    return float(values[0]) if len(values) == 1 else read_only(values.copy())

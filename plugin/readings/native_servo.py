@@ -1,12 +1,13 @@
 """NativeServo: one of MuJoCo's own servos that no controller owns, its gains and its efforts."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from mjrig.actuators.native_actuator import GAINS_OF, NativeActuator
 from mjrig.arrays import FloatArray
+from mjrig.attributes import CheckedAttributes
 from mjrig.model.binding import ActuatorBinding
 
 #: Kinds whose force is affine in control, length and velocity.
@@ -18,7 +19,7 @@ _SETPOINT = {
 }
 
 
-class NativeServo:
+class NativeServo(CheckedAttributes):
     """A servo in a running world; gains are those of the actuator, efforts those at its joint.
 
     Args:
@@ -27,6 +28,10 @@ class NativeServo:
         law: its law as the spec has it now, for what compiling changes.
         kind: its kind, whatever its gains are now.
     """
+
+    binding: Final[ActuatorBinding]
+    law: Final[NativeActuator]
+    kind: Final[str]
 
     def __init__(
         self, model: Any, data: Any, binding: ActuatorBinding, law: NativeActuator, kind: str

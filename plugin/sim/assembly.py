@@ -15,6 +15,7 @@ from mjrig.control.execution import Execution, is_implicit, why_not_lowered_here
 from mjrig.control.execution import choose as choose_one
 from mjrig.control.plant_component import PlantComponent
 from mjrig.control.seeding import Scratch
+from mjrig.control.setpoints import SetpointBank
 from mjrig.errors import BindingError, LeaseError, PropertyError
 from mjrig.model.binary_model import WHY_NOT_NATIVE
 from mjrig.model.build import Built, Layout, compile_layout, lay_out
@@ -169,6 +170,8 @@ def _come_alive(
     model, data = built.model, mujoco.MjData(built.model)
     placed = built.placements.actors
     scratch = Scratch(model)
+    # Three setpoints for each actuator, or a vector as long as its share of ctrl.
+    bank = SetpointBank(3 * len(model.actuator_ctrladr) + len(data.ctrl))
     robots = tuple(
         Articulation(
             where,
@@ -180,6 +183,7 @@ def _come_alive(
             trusted=actor.item.trusted_folders(),
             described=where.described,
             scratch=scratch,
+            bank=bank,
         )
         for where, actor in zip(built.actors, placed, strict=True)
     )

@@ -3,14 +3,15 @@
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar, Final
 
 import mujoco
 import mujoco.batch
 import numpy as np
 import numpy.typing as npt
 
-from mjrig.arrays import FloatArray
+from mjrig.arrays import FloatArray, copy_into
+from mjrig.attributes import CheckedAttributes
 from mjrig.control.controller import ArticulationController
 from mjrig.control.plant_component import PlantComponent
 from mjrig.control.policy import PolicyComponent, chosen_worlds
@@ -24,7 +25,7 @@ from mjrig.sim.world import World
 _OTHER = "; use mjrig.PolicyBatch"
 
 
-class Batch:
+class Batch(CheckedAttributes):
     """Many worlds of one scene, stepped together, each with its own state, setpoints and gains.
 
     Every controller must have a native form; each world is bit-identical to a `World` of its own.
@@ -40,6 +41,12 @@ class Batch:
         ExecutionError: a controller has no native form; the message gives the reason.
         SceneError: the scene cannot be built.
     """
+
+    count: Final[int]
+    _instead_of: ClassVar[Mapping[str, str]] = {
+        "timestep": "call scene.set('sim.timestep', …) and build a new Batch",
+        "time": "write data('time')",
+    }
 
     def __init__(
         self,
@@ -151,13 +158,21 @@ class Batch:
 
     @property
     def qpos(self) -> FloatArray:
-        """Positions, (worlds, nq), live."""
+        """Positions, (worlds, nq), live; assigning copies the values."""
         return self.data("qpos")
+
+    @qpos.setter
+    def qpos(self, values: npt.ArrayLike) -> None:
+        copy_into(self.qpos, values, "qpos")
 
     @property
     def qvel(self) -> FloatArray:
-        """Velocities, (worlds, nv), live."""
+        """Velocities, (worlds, nv), live; assigning copies the values."""
         return self.data("qvel")
+
+    @qvel.setter
+    def qvel(self, values: npt.ArrayLike) -> None:
+        copy_into(self.qvel, values, "qvel")
 
     @property
     def time(self) -> FloatArray:

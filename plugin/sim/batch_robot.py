@@ -2,28 +2,40 @@
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
-from mjrig.arrays import FloatArray
+from mjrig.arrays import FloatArray, copy_into
+from mjrig.attributes import CheckedAttributes
 from mjrig.control.articulation import Articulation
 from mjrig.control.controller import ArticulationController
 from mjrig.control.lowering import within_own_range
 from mjrig.control.passthrough_writers import row_of, takes_rows
 from mjrig.control.policy import Worlds, chosen_worlds
 from mjrig.control.setpoints import FEEDFORWARD, POSITION, VELOCITY
-from mjrig.errors import ExecutionError, PropertyError
+from mjrig.errors import AttributeNameError, ExecutionError, PropertyError
+from mjrig.model.binding import BindingTable
 from mjrig.properties.per_actuator import DEFAULT
 from mjrig.properties.synonyms import hint
 
 
-class BatchController:
+class BatchController(CheckedAttributes):
     """A lowered controller in every world of a batch.
 
     `gains` are arrays (worlds, bindings) in joint units; `set_gains` changes them.
     """
+
+    name: Final[str]
+    bindings: Final[BindingTable]
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name in getattr(self, "_gains", ()):
+            raise AttributeNameError(
+                f"{self._controller.label}.{name} has a value per world; call set_gains({name}=…)"
+            )
+        super().__setattr__(name, value)
 
     def __init__(self, batch: Any, count: int, controller: ArticulationController) -> None:
         lowered = controller.lowered
@@ -170,25 +182,66 @@ class BatchController:
         edges[:, ids, 1] = np.where(limited, high, 0.0)
 
 
-class BatchRobot:
+class BatchRobot(CheckedAttributes):
     """One actor in every world of a batch.
 
     `position`, `velocity` and `feedforward` are setpoints of shape (worlds, actuators), over
-    `actuator_names`; write into them.
+    `actuator_names`; write into them, or assign values that fit.
     """
+
+    name: Final[str]
+    actuator_names: Final[tuple[str, ...]]
+    bindings: Final[BindingTable]
+    controllers: Final[tuple[BatchController, ...]]
 
     def __init__(self, batch: Any, count: int, robot: Articulation) -> None:
         self._robot = robot
         self.name = robot.name
         self.actuator_names = robot.actuator_names
         self.bindings = robot.bindings
-        self.setpoints = np.tile(robot.setpoints.values[:, None, :], (1, count, 1))
-        self.position, self.velocity, self.feedforward = self.setpoints
+        self._setpoints = np.tile(robot.setpoints.values[:, None, :], (1, count, 1))
+        self._position, self._velocity, self._feedforward = self._setpoints
         self.controllers = tuple(
             BatchController(batch, count, c) for c in robot.controllers if c.lowered is not None
         )
         self._seen = b""
         self._writes = self._plan()
+
+    @property
+    def setpoints(self) -> FloatArray:
+        """Position, velocity and feedforward, (3, worlds, actuators)."""
+        return self._setpoints
+
+    @setpoints.setter
+    def setpoints(self, values: npt.ArrayLike) -> None:
+        copy_into(self._setpoints, values, f"{self.name}.setpoints")
+
+    @property
+    def position(self) -> FloatArray:
+        """Position targets, (worlds, actuators)."""
+        return self._position
+
+    @position.setter
+    def position(self, values: npt.ArrayLike) -> None:
+        copy_into(self._position, values, f"{self.name}.position")
+
+    @property
+    def velocity(self) -> FloatArray:
+        """Velocity targets, (worlds, actuators)."""
+        return self._velocity
+
+    @velocity.setter
+    def velocity(self, values: npt.ArrayLike) -> None:
+        copy_into(self._velocity, values, f"{self.name}.velocity")
+
+    @property
+    def feedforward(self) -> FloatArray:
+        """Feedforward efforts, (worlds, actuators)."""
+        return self._feedforward
+
+    @feedforward.setter
+    def feedforward(self, values: npt.ArrayLike) -> None:
+        copy_into(self._feedforward, values, f"{self.name}.feedforward")
 
     def _plan(
         self,
@@ -261,19 +314,19 @@ class BatchRobot:
         Raises:
             ValueError: a setpoint is not finite.
         """
-        now = self.setpoints.tobytes()
+        now = self._setpoints.tobytes()
         if now == self._seen:
             return
-        if not np.isfinite(self.setpoints).all():
-            row, world, column = np.argwhere(~np.isfinite(self.setpoints))[0]
+        if not np.isfinite(self._setpoints).all():
+            row, world, column = np.argwhere(~np.isfinite(self._setpoints))[0]
             what = ("position", "velocity", "feedforward")[row]
             raise ValueError(
                 f"{self.name}: the {what} setpoint of {self.actuator_names[column]!r} in world "
-                f"{world} is {self.setpoints[row, world, column]}"
+                f"{world} is {self._setpoints[row, world, column]}"
             )
         self._seen = now
         for addresses, row, columns, factor, divide in self._writes:
-            values = self.setpoints[row][:, columns]
+            values = self._setpoints[row][:, columns]
             ctrl[:, addresses] = values / factor if divide else values * factor
 
     def write_over_time(self, ctrl: FloatArray, setpoints: FloatArray) -> None:

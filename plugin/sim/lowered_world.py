@@ -21,10 +21,11 @@ class LoweredWorld(World):
     """A world with everything lowered that has a MuJoCo form, and the rest in Python."""
 
     built: Built
+    #: Label and reason of each component without a MuJoCo form.
+    left_out: dict[Key, tuple[str, str]]
 
     def __init__(self, scene: Scene) -> None:
-        #: What has no MuJoCo form: label and reason.
-        self.left_out: dict[Key, tuple[str, str]] = {}
+        self.left_out = {}
         self._disabled: dict[Key, tuple[str, str]] = {}
         super().__init__(scene)
 

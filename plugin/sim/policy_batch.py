@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
+from typing import Final
 
 import mujoco
 import numpy as np
@@ -55,6 +56,9 @@ class PolicyBatch(Batch):
         SceneError: the scene cannot be built.
     """
 
+    #: Worlds that diverged and were reset, until they are reset by hand.
+    diverged: Final[npt.NDArray[np.bool_]]
+
     def __init__(
         self,
         scene: Scene | str | Path | World,
@@ -67,8 +71,7 @@ class PolicyBatch(Batch):
         super().__init__(scene, count, threads=threads)
         self._warnings = np.zeros((count, len(_DIVERGED)), np.int64)
         self._keyframes: list[str | None] = [None] * count
-        #: Worlds that diverged and were reset, until they are reset by hand.
-        self.diverged: npt.NDArray[np.bool_] = np.zeros(count, np.bool_)
+        self.diverged = np.zeros(count, np.bool_)
         for name, policy in self._found().items():
             robot = self[name]
             worlds = BatchOfWorlds(

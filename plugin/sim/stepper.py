@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Sequence
+from itertools import groupby
 from typing import Any, Protocol
 
 import mujoco
@@ -9,14 +10,15 @@ import numpy as np
 from mujoco import mj_step
 
 from mjrig.control.articulation import Articulation
-from mjrig.control.controlled_actor import LeanStep, QuietStep
 from mjrig.control.execution import is_rk4
+from mjrig.control.plan import RobotStep, Write
 from mjrig.errors import PropertyError
 from mjrig.readings.events import Event, EventLog
+from mjrig.sim.idle_robots import IdleRobots
 
 _logger = logging.getLogger("mjrig")
 #: One step, the usual number, without a range of its own: a fiftieth of a small robot's step.
-_ONCE = (1,)
+_ONCE = (0,)
 
 
 class Advance(Protocol):
@@ -38,6 +40,12 @@ def _checked(n: int) -> int:
 
 class StepNotes(Protocol):
     """An observer of every physics step, such as a recorder."""
+
+    #: Whether `before_controls` is wanted before the next step.
+    awaits_memory: bool
+
+    def before_controls(self) -> None:
+        """The step begins: nothing of it has happened yet."""
 
     def before_step(self) -> None:
         """Controls are written, the step comes next."""
@@ -76,6 +84,9 @@ class Stepper:
     ) -> None:
         self._model, self._data, self._robots, self._log = model, data, robots, log
         self._timestep = float(model.opt.timestep)
+        #: What happens before a step, in scene order; None: to be worked out again.
+        self._steps: list[RobotStep] | None = None
+        self._before_stages: list[Write] = []
         self._start_over = start_over
         self._pause_on_event = pause_on_event
         self._notes: StepNotes | None = None
@@ -112,177 +123,194 @@ class Stepper:
             self._notes.state_replaced(why)
 
     def replan(self) -> None:
-        """Choose how to step, after the calls between steps changed."""
+        """The calls between steps changed; the next step chooses how to advance."""
+        if self._notes is not None:
+            self._notes.plan_changed()
+        self._steps = None
+        self.advance = self._choose_and_advance
+        self.on_advance(self.advance)
+
+    def _choose_and_advance(self, n: int = 1) -> int:
+        self.advance = self._chosen()
+        self.on_advance(self.advance)
+        return self.advance(n)
+
+    def _chosen(self) -> Advance:
+        """The leanest function that meets all requirements."""
         robots, notes = self._robots, self._notes
-        self._applies = tuple(robot.control_step for robot in robots)
+        self._before_stages = [call for robot in robots for call in robot.before_stages]
         if notes is not None:
-            notes.plan_changed()
-            self._applies = (*self._applies, notes.before_step)
+            self._before_stages.insert(0, notes.before_controls)
         inner: Advance
         if self._pause_on_event:
             inner = self._watching
         elif any(robot.needs_position_stage for robot in robots):
             inner = self._in_stages
-        elif notes is None and all(robot.is_idle for robot in robots):
-            quiet = robots[0].quiet_step if len(robots) == 1 else None
-            inner = self._idle() if quiet is None else self._quiet(quiet)
+        elif notes is None and all(robot.is_quiet for robot in robots) and self._acting:
+            inner = self._quiet(IdleRobots(self._acting, self._data.ctrl))
         elif notes is None and all(robot.is_idle or robot.quiet_steps for robot in robots):
             inner = self._in_blocks()
-        elif notes is not None and len(robots) == 1:
-            inner = self._recorded(robots[0], notes.before_step)
+        elif notes is not None:
+            inner = self._recorded(notes)
         else:
-            lean = robots[0].lean_step if len(robots) == 1 else None
-            inner = self._controlled() if lean is None else self._lean(lean)
+            inner = self._one_by_one()
         if is_rk4(self._model) and any(robot.follows_stages for robot in robots):
             inner = self._following(inner)
-        self.advance = inner
         if notes is not None and notes.looks_after:
-            self.advance = self._noted(inner)
-        self.on_advance(self.advance)
+            return self._noted(inner)
+        return inner
+
+    def _robot_steps(self) -> list[RobotStep]:
+        """What happens before a step, in scene order; idle neighbours are checked together."""
+        if self._steps is not None:
+            return self._steps
+        self._steps = steps = []
+        for is_quiet, robots in groupby(self._acting, lambda robot: robot.is_quiet):
+            if is_quiet:
+                steps.append(IdleRobots(tuple(robots), self._data.ctrl).robot_step)
+            else:
+                steps += [robot.robot_step for robot in robots]
+        if self._notes is not None:
+            steps.append(RobotStep.calling(self._notes.before_step))
+        return steps
+
+    @property
+    def _acting(self) -> Sequence[Articulation]:
+        """All but props, which never act."""
+        return [robot for robot in self._robots if robot.actuators or not robot.is_quiet]
+
+    def _unrolled(self) -> tuple[RobotStep, Sequence[Write]]:
+        """The first step, whose content saves one robot a call, and the functions of the others.
+
+        NOTE: a law may change the list of its calls between steps, so it is not copied.
+        """
+        first, *others = self._robot_steps() or [RobotStep.calling(lambda: None)]
+        return first, tuple(other.step for other in others)
 
     # Where MuJoCo has to reset its data, time starts over: only then is it below n + ½ steps after
-    # n steps, but for the first steps after a reset.
+    # n steps, but for the first steps after a reset. It is looked at whenever Python runs, so that
+    # `step(n)` is n times `step(1)`.
 
-    def _idle(self) -> Advance:
-        """MuJoCo runs everything: nothing runs between the steps."""
-        model, data, timestep, applies = self._model, self._data, self._timestep, self._applies
+    def _quiet(self, idle: IdleRobots) -> Advance:
+        """MuJoCo runs everything; commands and controls are looked at before the first step."""
+        model, data, timestep, act = self._model, self._data, self._timestep, idle.act
+        commands, last_commands = idle.commands, idle.last_commands
+        controls, last_controls = idle.controls, idle.last_controls
 
         def advance(n: int = 1) -> int:
-            for apply_controls in applies:
-                apply_controls()
+            if commands() != last_commands.last_bytes or controls() != last_controls.last_bytes:
+                act()
             if n == 1:
                 mj_step(model, data)
             else:
                 mj_step(model, data, _checked(n))
+            if data.time < (n + 0.5) * timestep and self._diverged(n, 0):
+                return n
             self.steps += n
-            if data.time < (n + 0.5) * timestep:
-                self._look_for_divergence(n)
             return n
 
         return advance
 
     def _in_blocks(self) -> Advance:
         """MuJoCo runs everything but what components do now and then: steps up to that in a row."""
-        model, data, timestep, applies = self._model, self._data, self._timestep, self._applies
+        model, data, timestep = self._model, self._data, self._timestep
+        (_, values, last, act, calls), others = self._unrolled()
         quiet = [ask for robot in self._robots for ask in robot.quiet_steps]
 
         def advance(n: int = 1) -> int:
-            left = _checked(n)
-            while left:
-                for apply_controls in applies:
-                    apply_controls()
-                block = min(left, 1 + min([ask() for ask in quiet])) if left > 1 else 1
-                mj_step(model, data, block)
-                left -= block
-            self.steps += n
-            if data.time < (n + 0.5) * timestep:
-                self._look_for_divergence(n)
-            return n
-
-        return advance
-
-    def _controlled(self) -> Advance:
-        model, data, timestep, applies = self._model, self._data, self._timestep, self._applies
-
-        def advance(n: int = 1) -> int:
-            for _ in _ONCE if n == 1 else range(_checked(n)):
-                for apply_controls in applies:
-                    apply_controls()
-                mj_step(model, data)
-            self.steps += n
-            if data.time < (n + 0.5) * timestep:
-                self._look_for_divergence(n)
-            return n
-
-        return advance
-
-    # With one robot, the usual case, its step is part of the loop: a call less in every step.
-
-    def _quiet(self, robot: QuietStep) -> Advance:
-        """As `_idle`, for one robot without hooks."""
-        model, data, timestep = self._model, self._data, self._timestep
-        values, setpoints, ctrl, guard, busy = robot
-
-        def advance(n: int = 1) -> int:
-            if values() != setpoints.seen or ctrl() != guard.ctrl:
-                busy()
-            if n == 1:
-                mj_step(model, data)
-            else:
-                mj_step(model, data, _checked(n))
-            self.steps += n
-            if data.time < (n + 0.5) * timestep:
-                self._look_for_divergence(n)
-            return n
-
-        return advance
-
-    def _lean(self, robot: LeanStep) -> Advance:
-        """As `_controlled`, for one robot without hooks."""
-        model, data, timestep = self._model, self._data, self._timestep
-        values, setpoints, take, calls = robot
-
-        def advance(n: int = 1) -> int:
-            for _ in _ONCE if n == 1 else range(_checked(n)):
-                if values() != setpoints.seen:
-                    take()
+            rest = n if n == 1 else _checked(n)
+            while rest:
+                if values() != last.last_bytes:
+                    act()
                 for call in calls:
                     call()
-                mj_step(model, data)
+                if others:
+                    for step in others:
+                        step()
+                if rest == 1:
+                    block = 1
+                    mj_step(model, data)
+                else:
+                    longest = 1 + min([ask() for ask in quiet]) if quiet else rest
+                    block = min(rest, longest)
+                    mj_step(model, data, block)
+                rest -= block
+                if data.time < (block + 0.5) * timestep and self._diverged(n - rest, rest):
+                    return n
             self.steps += n
-            if data.time < (n + 0.5) * timestep:
-                self._look_for_divergence(n)
             return n
 
         return advance
 
-    def _recorded(self, robot: Articulation, note: Callable[[], None]) -> Advance:
-        """The same with an observer, who is called in front of every step."""
-        quiet, lean = robot.quiet_step, robot.lean_step
-        if robot.is_idle and quiet is not None:
-            return self._quiet_recorded(quiet, note)
-        if lean is None:
-            return self._controlled()
-        return self._lean(lean._replace(calls=(*lean.calls, note)))
-
-    def _quiet_recorded(self, robot: QuietStep, note: Callable[[], None]) -> Advance:
-        model, data, timestep = self._model, self._data, self._timestep
-        values, setpoints, ctrl, guard, busy = robot
+    def _one_by_one(self) -> Advance:
+        """Python runs between all steps."""
+        model, data, soon = self._model, self._data, 1.5 * self._timestep
+        (_, values, last, act, calls), others = self._unrolled()
 
         def advance(n: int = 1) -> int:
-            for _ in _ONCE if n == 1 else range(_checked(n)):
-                if values() != setpoints.seen or ctrl() != guard.ctrl:
-                    busy()
-                note()
+            for i in _ONCE if n == 1 else range(_checked(n)):
+                if values() != last.last_bytes:
+                    act()
+                for call in calls:
+                    call()
+                if others:
+                    for step in others:
+                        step()
                 mj_step(model, data)
+                if data.time < soon and self._diverged(i + 1, n - i - 1):
+                    return n
             self.steps += n
-            if data.time < (n + 0.5) * timestep:
-                self._look_for_divergence(n)
+            return n
+
+        return advance
+
+    def _recorded(self, notes: StepNotes) -> Advance:
+        """The same with an observer."""
+        model, data, soon = self._model, self._data, 1.5 * self._timestep
+        begin = notes.before_controls
+        (_, values, last, act, calls), others = self._unrolled()
+
+        def advance(n: int = 1) -> int:
+            for i in _ONCE if n == 1 else range(_checked(n)):
+                if notes.awaits_memory:
+                    begin()
+                if values() != last.last_bytes:
+                    act()
+                for call in calls:
+                    call()
+                for step in others:
+                    step()
+                mj_step(model, data)
+                if data.time < soon and self._diverged(i + 1, n - i - 1):
+                    return n
+            self.steps += n
             return n
 
         return advance
 
     def _in_stages(self, n: int = 1) -> int:
         """Steps whose laws read lengths and masses of the very state they act on."""
-        for _ in range(_checked(n)):
+        for i in range(_checked(n)):
             self._once_in_stages()
+            if self._data.time < 1.5 * self._timestep and self._diverged(i + 1, n - i - 1):
+                return n
         self.steps += n
-        if self._data.time < (n + 0.5) * self._timestep:
-            self._look_for_divergence(n)
         return n
 
     def _once_in_stages(self) -> None:
         model, data = self._model, self._data
+        for call in self._before_stages:
+            call()
         if is_rk4(model):
             mujoco.mj_fwdPosition(model, data)
             mujoco.mj_fwdVelocity(model, data)
-            for apply_controls in self._applies:
-                apply_controls()
+            for robot in self._robot_steps():
+                robot.step()
             mj_step(model, data)
             return
         mujoco.mj_step1(model, data)
-        for apply_controls in self._applies:
-            apply_controls()
+        for robot in self._robot_steps():
+            robot.step()
         mujoco.mj_step2(model, data)
 
     def _watching(self, n: int = 1) -> int:
@@ -334,8 +362,13 @@ class Stepper:
 
     # Divergence ---------------------------------------------------------------------------------
 
-    def _look_for_divergence(self, n: int) -> None:
-        """Check whether MuJoCo reset its data in the last n steps; if so, reset the world."""
+    def _diverged(self, taken: int, rest: int) -> bool:
+        """Whether MuJoCo reset its data; if so, reset the world, and take the steps after that.
+
+        Args:
+            taken: steps since `steps` was counted.
+            rest: steps of this call that follow.
+        """
         warning = mujoco.mjtWarning
         for kind, what in (
             (warning.mjWARN_BADQACC, "acceleration"),
@@ -344,13 +377,18 @@ class Stepper:
         ):
             record = self._data.warning[int(kind)]
             if record.number:
-                began = self._zero + (self.steps - n) * self._timestep
+                # The step in which MuJoCo resets its data counts as the first one after it.
+                after = round(self._data.time / self._timestep) - 1
+                began = self._zero + (self.steps + taken - 1 - after) * self._timestep
                 event = self._divergence(began, what, int(record.lastinfo))
                 self._log.add(event)
                 _logger.warning("%s", event)
                 # MuJoCo reset all but the controllers: start over, alike in every execution mode.
                 self._start_over()
-                return
+                for _ in range(after + rest):
+                    self.advance(1)
+                return True
+        return False
 
     def _divergence(self, began: float, what: str, index: int) -> Event:
         model = self._model

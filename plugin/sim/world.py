@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
 
 import mujoco
 import numpy as np
@@ -23,6 +23,7 @@ from mjrig.readings.events import Event, EventLog
 from mjrig.scene.placement import Placements
 from mjrig.scene_edit.scene import Scene
 from mjrig.sim.assembly import Assembly, assemble, link_actuators
+from mjrig.sim.sleep_state import SleepState, set_sleep_state, sleep_state_of
 from mjrig.sim.stepper import StepNotes, Stepper
 from mjrig.yaml_text.comparison import same
 
@@ -36,8 +37,12 @@ class Snapshot:
     integration: FloatArray
     actors: Mapping[str, Any]
     steps: int
-    #: What the actuators did in the last step, for telemetry.
+    #: Forces of the actuators in the last step, for telemetry.
     forces: FloatArray
+    #: Readings in the last step, which policies and bridges use before the next one.
+    sensordata: FloatArray
+    #: Which trees are asleep; None: none can be.
+    sleep: SleepState | None = None
 
 
 class World(HasProperties):
@@ -54,8 +59,14 @@ class World(HasProperties):
         ExecutionError: the execution mode is unknown or not available.
     """
 
-    # Properties are never assigned here, and the hot path pays for each name lookup.
-    __setattr__ = object.__setattr__  # type: ignore[assignment]
+    _instead_of: ClassVar[Mapping[str, str]] = {
+        "timestep": "call scene.set('sim.timestep', …) and build a new World",
+        "time": "write data.time, or adopt_time(other)",
+        "execution": "build a new World with execution=…",
+        "seed": "build a new World with seed=…",
+        "paused": "call resume()",
+        "notes": "call take_notes(…)",
+    }
 
     def __init__(
         self,
@@ -259,12 +270,22 @@ class World(HasProperties):
 
     # Snapshots ----------------------------------------------------------------------------------
 
-    def snapshot(self) -> Snapshot:
-        """The complete state, as a copy."""
+    def snapshot(self, unknown: dict[str, str] | None = None) -> Snapshot:
+        """The complete state, as a copy.
+
+        Args:
+            unknown: filled with the components whose memory cannot be read, label → reason;
+                `restore` leaves these as they are.
+
+        Raises:
+            PropertyError: the `memory` of a component failed, and there is no `unknown`.
+        """
         state = np.empty(self._state_size)
         mujoco.mj_getState(self._model, self._data, state, _STATE)
-        memory = {r.name: r.memory() for r in self._robots}
-        return Snapshot(state, memory, self._stepper.steps, self._data.actuator_force.copy())
+        memory = {r.name: r.memory(unknown) for r in self._robots}
+        forces, readings = self._data.actuator_force.copy(), self._data.sensordata.copy()
+        sleep = sleep_state_of(self._model, self._data)
+        return Snapshot(state, memory, self._stepper.steps, forces, readings, sleep)
 
     def restore(self, snapshot: Snapshot) -> None:
         """Rewind to a snapshot of this world; the future is bit-exactly the same.
@@ -281,13 +302,18 @@ class World(HasProperties):
             )
         for robot in self._robots:
             robot.check_memory(snapshot.actors[robot.name])
+        # Components may look at the state, and write into it what the last call below restores.
+        mujoco.mj_setState(self._model, self._data, snapshot.integration, _STATE)
         for robot in self._robots:
             robot.restore(snapshot.actors[robot.name])
         mujoco.mj_setState(self._model, self._data, snapshot.integration, _STATE)
         mujoco.mj_forward(self._model, self._data)
         # NOTE: mj_forward changes the warm start; restore the saved one.
         mujoco.mj_setState(self._model, self._data, snapshot.integration, _STATE)
+        if snapshot.sleep is not None:
+            set_sleep_state(self._data, snapshot.sleep)
         self._data.actuator_force[:] = snapshot.forces
+        self._data.sensordata[:] = snapshot.sensordata
         self._stepper.state_replaced("restore", snapshot.steps)
 
     def __repr__(self) -> str:

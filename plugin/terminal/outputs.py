@@ -8,7 +8,7 @@ import argparse
 import os
 import stat
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -20,7 +20,11 @@ from mjrig.errors import MissingExtraError, MjrigError
 #: What plots are written as, by matplotlib.
 PLOTS = (".png", ".pdf", ".svg")
 SCENES = (".yaml", ".yml")
+#: `needs` of an output: its name in messages, the package and the extra that has it.
+PICTURE, PLOT = ("a picture", "PIL", "plot"), ("a plot", "matplotlib", "plot")
 _DECLARED = "outputs"
+#: Of a file or folder: inode, time of the last change [ns], size [bytes].
+Version = tuple[int, int, int]
 
 
 @dataclass(frozen=True)
@@ -94,8 +98,11 @@ def declared(options: argparse.Namespace) -> list[tuple[Output, Path]]:
 
 
 @contextmanager
-def prepared(options: argparse.Namespace) -> Iterator[None]:
+def prepared(options: argparse.Namespace) -> Iterator[Callable[[int], int]]:
     """Check every file, make the folders of outputs; those left empty by an error are removed.
+
+    Yields a function that takes the exit code of the command and returns it. It raises if the
+    command succeeded and an output that was asked for is not written.
 
     Raises:
         MjrigError: something to read is not there, or something cannot be written.
@@ -112,7 +119,7 @@ def prepared(options: argparse.Namespace) -> Iterator[None]:
         for output, path in found:
             if not output.folder:
                 made += _make_folder(path)
-        yield
+        yield lambda code: _check_written(code, options, found, before)
     except (MjrigError, KeyboardInterrupt) as error:
         own = [path for output, path in found if output.folder and before[path] is None]
         for folder in (*own, *reversed(made)):
@@ -129,14 +136,33 @@ def prepared(options: argparse.Namespace) -> Iterator[None]:
                 print(f"mjrig: made the folder {folder}", file=sys.stderr)
 
 
-def _version(path: Path) -> tuple[int, int] | None:
+def _check_written(
+    code: int,
+    options: argparse.Namespace,
+    outputs: Iterable[tuple[Output, Path]],
+    before: Mapping[Path, Version | None],
+) -> int:
+    if code != 0 or getattr(options, "dry_run", False):
+        return code
+    for output, path in outputs:
+        version = _version(path)
+        # A scene or preset is not written again if its content is the same.
+        may_stay = output.resumes or path.suffix.lower() in SCENES
+        is_old = version == before[path] and not may_stay
+        if version is None or is_old or (path.is_dir() and not any(path.iterdir())):
+            raise MjrigError(f"{path}: was not written")
+    return code
+
+
+def _version(path: Path) -> Version | None:
     """What tells a file from a later one; of a folder, from one with other files in it."""
     try:
         about = path.stat()
         inside = [f.lstat() for f in path.iterdir()] if path.is_dir() else []
     except OSError:  # it is not there, or may not be looked at
         return None
-    return max(s.st_mtime_ns for s in (about, *inside)), sum(s.st_size for s in (about, *inside))
+    stats = (about, *inside)
+    return about.st_ino, max(s.st_mtime_ns for s in stats), sum(s.st_size for s in stats)
 
 
 def _kept(found: Iterable[tuple[Output, Path]], said: str) -> Iterator[str]:

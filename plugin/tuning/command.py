@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from mjrig.terminal.help import examples
-from mjrig.terminal.outputs import PLOTS, SCENES, add_output, check_rewritable
+from mjrig.terminal.outputs import PLOT, PLOTS, SCENES, add_output, check_rewritable
 from mjrig.terminal.run_options import add_debug, add_execution
 from mjrig.terminal.scene_options import add_scene, add_scene_options, load_scene
 from mjrig.tuning.excitation import excite_command
@@ -116,7 +116,7 @@ def _add_respond(parser: argparse.ArgumentParser) -> None:
         metavar="F.png",
         help="plot of the responses over time and frequency",
         suffixes=PLOTS,
-        needs=("a plot", "matplotlib", "plot"),
+        needs=PLOT,
     )
     add_output(
         parser, "--csv", metavar="F.csv", help="write the sampled signals", suffixes=(".csv",)

@@ -1,7 +1,7 @@
 """WarpBatch: a batch whose worlds MuJoCo Warp steps, in single precision."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -53,6 +53,8 @@ class WarpBatch(Batch):
         SceneError: the scene cannot be built.
     """
 
+    diverged: Final[npt.NDArray[np.bool_]]
+
     def __init__(
         self, scene: Scene | str | Path | World, count: int, *, bare: bool = False, room: int = 1
     ) -> None:
@@ -74,7 +76,7 @@ class WarpBatch(Batch):
         self._delayed = self._servos.ids[has_delay]
         self._folded_with: FloatArray = np.zeros((count, len(self._delayed), 2))
         self._computed = {name: np.zeros((count, int(self.model.nactuator))) for name in _OUTPUTS}
-        self.diverged: npt.NDArray[np.bool_] = np.zeros(count, np.bool_)
+        self.diverged = np.zeros(count, np.bool_)
         for name in _ALWAYS:
             self.expand(name)
 
@@ -237,7 +239,7 @@ class WarpBatch(Batch):
             bad = ~(np.abs(states) < _LARGEST).all(axis=1)
         if not bad.any():
             return
-        self.diverged |= bad
+        self.diverged[:] |= bad
         for field in ("qpos", "qvel", "act", "qacc_warmstart"):
             values = self.data(field)
             if values.size:

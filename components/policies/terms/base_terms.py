@@ -1,5 +1,6 @@
 """Base terms: velocities of the base, and the direction of gravity."""
 
+from abc import ABC
 from collections.abc import Iterable
 from enum import StrEnum
 from typing import ClassVar
@@ -35,7 +36,7 @@ def each(*arrays: FloatArray) -> Iterable[tuple[FloatArray, ...]]:
     return (arrays,) if arrays[0].ndim == 1 else zip(*arrays, strict=True)
 
 
-class _BaseVelocityTerm(ObservationTerm):
+class _BaseVelocityTerm(ObservationTerm, ABC):
     """Base class of base velocities, from a sensor or the free joint.
 
     A sensor has the value of MuJoCo's last evaluation; a site that of the present state.

@@ -1,9 +1,9 @@
 """Input terms: commands, gait phase, constants."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,7 @@ from mjrig.components.policies.terms.term import ObservationTerm
 from mjrig.components.policies.terms.view import View
 from mjrig.errors import PropertyError
 from mjrig.properties.array_kinds import Samples
+from mjrig.properties.declared_memory import DeclaredMemory
 from mjrig.properties.mapping_kinds import Numbers
 from mjrig.properties.scalar_kinds import Choice, Float, OptionalFloat
 
@@ -92,6 +93,8 @@ class GaitPhase(ObservationTerm):
     form = Choice(GaitForm.SIN_COS, doc="Representation; phase: in turns, 0 to 1.")
     offsets = Samples([0.0], doc="Offset of each phase [turns]; [0, 0.5] for two legs.")
     clock = Choice(GaitClock.START, doc="Zero at the start of the policy, or at its first tick.")
+    _remembered: ClassVar[tuple[str, ...]] = ("_states",)
+
     standing = Choice(Standing.RUN, doc="Behaviour while the command is zero.")
     held = Samples([0.5], doc="With `hold`, the phases seen meanwhile [turns]; one stands for all.")
     threshold = Float(0.0, min=0.0, doc="Magnitude up to which a command counts as zero.")
@@ -187,17 +190,12 @@ class GaitPhase(ObservationTerm):
         state.rate = rate if walks else 0.0
         return state.phase
 
-    def memory(self) -> Any:
-        return [replace(state) for state in self._states]
-
-    def restore(self, memory: Any) -> None:
-        self._states = [replace(state) for state in memory]
-
 
 @dataclass
-class _Gait:
+class _Gait(DeclaredMemory):
     """The clock of one world."""
 
+    _remembered: ClassVar[tuple[str, ...]] = ("phase", "rate", "first", "counted")
     phase: float = 0.0
     rate: float = 0.0
     first: int = -1

@@ -1,5 +1,6 @@
 """Joint terms: positions, velocities, target errors, last action."""
 
+from abc import ABC
 from typing import ClassVar
 
 import numpy as np
@@ -10,10 +11,11 @@ from mjrig.components.policies.terms.term import ObservationTerm, missing
 from mjrig.components.policies.terms.view import Indices, View
 from mjrig.errors import BindingError
 from mjrig.names import Slots
+from mjrig.pattern_budget import pattern_budget
 from mjrig.properties.scalar_kinds import Bool, Patterns
 
 
-class _JointTerm(ObservationTerm):
+class _JointTerm(ObservationTerm, ABC):
     """Base class of joint terms: a selection of joints in order."""
 
     over_worlds: ClassVar[bool] = True
@@ -36,6 +38,7 @@ class _JointTerm(ObservationTerm):
             self._own = slice(first, first + len(names))  # a view instead of a copy
         return len(names)
 
+    @pattern_budget()
     def matching(self, patterns: tuple[str, ...], what: str) -> Indices:
         """Indices in this term of the joints that match patterns.
 

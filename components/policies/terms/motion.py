@@ -14,7 +14,11 @@ from mjrig.recording.integrity.limits import check_regular
 from mjrig.recording.integrity.npz_arrays import npz_arrays
 
 #: Arrays of a frame; the last axes of the arrays in a file, and of the network's outputs.
-KEYS = ("joint_pos", "joint_vel", "body_pos_w", "body_quat_w")
+SHAPES = {
+    "joint_pos": ("frames", "joints"), "joint_vel": ("frames", "joints"),
+    "body_pos_w": ("frames", "bodies", 3), "body_quat_w": ("frames", "bodies", 4),
+}  # fmt: skip
+KEYS = tuple(SHAPES)
 
 
 class Motion:
@@ -44,6 +48,23 @@ class Motion:
         self.anchor_quaternion[own] = frame["body_quat_w"].reshape(-1, 4)[self._index]
 
 
+def _table(key: str, values: npt.NDArray[Any]) -> FloatArray:
+    """Numbers of all frames.
+
+    Raises:
+        ValueError: other values, or another shape.
+    """
+    shape = SHAPES[key]
+    if values.dtype.kind not in "fiu":
+        raise ValueError(f"{key} holds {values.dtype}, not numbers")
+    if values.ndim != len(shape) or any(
+        isinstance(size, int) and size != actual
+        for size, actual in zip(shape, values.shape, strict=True)
+    ):
+        raise ValueError(f"{key} has shape {values.shape}, expected ({', '.join(map(str, shape))})")
+    return values.astype(np.float64)
+
+
 class Clip:
     """The frames of a motion file.
 
@@ -56,11 +77,12 @@ class Clip:
     ) -> None:
         try:
             check_regular(path)
-            arrays = npz_arrays(path) or {}
+            arrays = npz_arrays(path)
+            names = {*arrays, *arrays.skipped} if arrays is not None else set()
             found = {
-                key: np.asarray(arrays[key], dtype=np.float64) for key in KEYS if key in arrays
+                key: _table(key, arrays[key]) for key in KEYS if arrays is not None and key in names
             }
-        except (RecordingError, ValueError) as error:
+        except (RecordingError, ValueError, TypeError) as error:
             what = str(error).removeprefix(f"{path}: ")
             raise PolicyError(f"{path.name}: not a motion: {what}") from error
         lacking = [key for key in KEYS if key not in found]
@@ -68,7 +90,7 @@ class Clip:
             raise PolicyError(f"{path.name}: not a motion: has no {', '.join(lacking)}")
         order = list(own or joints)
         size = found["joint_pos"].shape[-1]
-        if found["joint_pos"].ndim != 2 or size != len(order):
+        if size != len(order):
             raise PolicyError(
                 f"{path.name}: joint_pos has shape {found['joint_pos'].shape}; the policy file "
                 f"names {how_many(len(order), 'joint')} of the motion"
@@ -82,11 +104,24 @@ class Clip:
                 f"{path.name}: body_pos_w has shape {found['body_pos_w'].shape}; the policy file "
                 f"names {len(bodies)} bodies"
             )
+        lengths = {len(values) for values in found.values()}
+        same = [("joint_vel", "joint_pos", 1), ("body_quat_w", "body_pos_w", 1)]
+        differ = [(one, other) for one, other, axis in same
+                  if found[one].shape[axis] != found[other].shape[axis]]  # fmt: skip
+        if differ:
+            one, other = differ[0]
+            raise PolicyError(
+                f"{path.name}: not a motion: {one} has shape {found[one].shape}, {other} "
+                f"{found[other].shape}"
+            )
         columns = [order.index(name) for name in joints]
         found["joint_pos"] = found["joint_pos"][:, columns]
         found["joint_vel"] = found["joint_vel"][:, columns]
-        lengths = {len(values) for values in found.values()}
-        if len(lengths) != 1 or not all(np.isfinite(v).all() for v in found.values()):
+        if (
+            len(lengths) != 1
+            or 0 in lengths
+            or not all(np.isfinite(v).all() for v in found.values())
+        ):
             raise PolicyError(f"{path.name}: not a motion: lengths differ or not all is finite")
         self._arrays = found
         self.frames = lengths.pop()

@@ -1,6 +1,7 @@
 """Motion terms: comparison of the robot with a reference motion."""
 
-from typing import Any, ClassVar
+from abc import ABC
+from typing import ClassVar
 
 import mujoco
 import numpy as np
@@ -16,6 +17,8 @@ class MotionPhase(ObservationTerm):
     """Share of a motion's duration that has passed since the first tick, held at 1."""
 
     over_worlds: ClassVar[bool] = True
+
+    _remembered: ClassVar[tuple[str, ...]] = ("_first",)
 
     duration = Float(1.0, min=0.0, above=True, unit="s", doc="Duration of the motion.")
     start = Float(0.0, min=0.0, unit="s", doc="Time of the motion at the first tick.")
@@ -36,12 +39,6 @@ class MotionPhase(ObservationTerm):
         passed = (steps - self._first) * view.timestep
         out.reshape(-1)[:] = np.minimum((self.start + passed) / self.duration, 1.0)
 
-    def memory(self) -> Any:
-        return self._first.copy()
-
-    def restore(self, memory: Any) -> None:
-        self._first[:] = memory
-
 
 class MotionJoints(ObservationTerm):
     """Joint positions, then joint velocities, of the motion [rad, rad/s]."""
@@ -57,7 +54,7 @@ class MotionJoints(ObservationTerm):
         out[..., :half], out[..., half:] = self._motion.joint_pos, self._motion.joint_vel
 
 
-class _AnchorTerm(ObservationTerm):
+class _AnchorTerm(ObservationTerm, ABC):
     """Base class of anchor terms: the robot's body and the motion's."""
 
     needs_position_stage: ClassVar[bool] = True  # a body's frame must belong to the current state

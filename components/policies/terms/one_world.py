@@ -4,10 +4,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from mjrig.arrays import FloatArray
 from mjrig.components.policies.terms.motion import Motion
 from mjrig.components.policies.terms.term import ObservationTerm
 from mjrig.components.policies.terms.view import View
+from mjrig.errors import PropertyError
+from mjrig.properties.hooks import check_filled
 
 _MOTION = ("joint_pos", "joint_vel", "anchor_position", "anchor_quaternion")
 _ROWS = ("position", "velocity", "target", "last", "command")
@@ -56,13 +60,16 @@ class WorldByWorld:
         parent, role, inside = (term.__dict__[k] for k in ("_parent", "_role", "_inside"))
         for copy in self._terms:
             copy.own(parent, role, inside)  # messages have the label of the original
-            self.size = copy.connect(one.view)
+            self.size = _size(copy, one.view)
 
     def measure(self, out: FloatArray) -> None:
         """Write the values of the worlds that tick."""
         for world in self._many.ticking:
             self._one.show(world)
-            self._terms[world].measure(out[world])
+            row = out[world]
+            result = self._terms[world].measure(row)
+            if result is not None:
+                check_filled(self._terms[world], "measure", result, row)
 
     def restart(self) -> None:
         """Clear the memory of the worlds that are reset."""
@@ -80,4 +87,21 @@ def connected(term: ObservationTerm, view: View, one: OneWorld | None) -> Calls:
         assert one is not None
         many = WorldByWorld(term, view, one)
         return many.size, many.measure, many.restart
-    return term.connect(view), term.measure, term.restart
+
+    def measure(out: FloatArray) -> None:
+        result = term.measure(out)
+        if result is not None:
+            check_filled(term, "measure", result, out)
+
+    return _size(term, view), measure, term.restart
+
+
+def _size(term: ObservationTerm, view: View) -> int:
+    """Connect a term; the number of its values."""
+    size = term.connect(view)
+    if not isinstance(size, int | np.integer):
+        raise PropertyError(
+            f"{term.label}: {type(term).__name__}.connect returned {size!r}; "
+            "return the number of values"
+        )
+    return int(size)

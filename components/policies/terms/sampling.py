@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from enum import StrEnum
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from mjrig.arrays import FloatArray
 from mjrig.components.policies.terms.view import View
+from mjrig.properties.declared_memory import DeclaredMemory
 
 
 class NoiseKind(StrEnum):
@@ -21,7 +22,7 @@ class NoiseKind(StrEnum):
 _DRAWN = 512
 
 
-class Sampling:
+class Sampling(DeclaredMemory):
     """Takes measurements as an imperfect sensor does: measured + bias + noise, held, delayed.
 
     A new sample is taken every `interval` ticks and held in between; what is given is the sample
@@ -32,6 +33,8 @@ class Sampling:
         noise: amplitude of each value, of the noise of every sample.
         bias: amplitude of each value; drawn uniformly from ± at every reset.
     """
+
+    _remembered: ClassVar[tuple[str, ...]] = ("_lines",)
 
     def __init__(
         self,
@@ -65,18 +68,11 @@ class Sampling:
         for world in view.ticking:
             lines[world].pass_on(out[world])
 
-    def memory(self) -> Any:
-        """What `restore` needs, as a copy."""
-        return [line.memory() for line in self._lines]
 
-    def restore(self, memory: Any) -> None:
-        """Restore what `memory` returned."""
-        for line, kept in zip(self._lines, memory, strict=True):
-            line.restore(kept)
-
-
-class _Line:
+class _Line(DeclaredMemory):
     """The samples of one world."""
+
+    _remembered: ClassVar[tuple[str, ...]] = ("_ticks", "_ring", "_bias", "_stream")
 
     def __init__(
         self, noise: FloatArray, kind: NoiseKind, bias: FloatArray, interval: int, delay: int
@@ -136,17 +132,16 @@ class _Line:
         else:
             self._drawn = random.normal(0.0, self._noise, size)
 
-    def memory(self) -> Any:
-        """What `restore` needs, as a copy."""
-        return self._ticks, self._ring.copy(), self._bias.copy(), self._state, self._used
+    @property
+    def _stream(self) -> tuple[Any, int]:
+        """The generator before the noise that was drawn ahead, and how much of that was used."""
+        return self._state, self._used
 
-    def restore(self, memory: Any) -> None:
-        """Restore what `memory` returned."""
-        self._ticks, ring, bias, state, used = memory
-        self._ring[:], self._bias[:] = ring, bias
-        self._random.bit_generator.state = state
+    @_stream.setter
+    def _stream(self, stream: tuple[Any, int]) -> None:
+        self._state, used = stream
+        self._random.bit_generator.state = self._state
         self._drawn, self._used = self._drawn[:0], 0
-        self._state = state
         if used:
             self._draw()
             self._used = used

@@ -14,6 +14,8 @@ from mjrig.components.policies.terms.view import View
 from mjrig.errors import BindingError
 from mjrig.names import suggestion
 from mjrig.properties.component import Component
+from mjrig.properties.declared_memory import memory_of, restore_memory
+from mjrig.properties.hooks import default_hook, fills, required
 from mjrig.properties.mapping_kinds import Numbers
 from mjrig.properties.scalar_kinds import Choice, Int, Text
 
@@ -75,12 +77,15 @@ class ObservationTerm(Component):
         0, min=0, max=1000, unit="ticks", category="Sampling", doc="Age of the sample it gives."
     )
 
+    #: Private attributes that change from tick to tick; without them `memory` must be written.
+    _remembered: ClassVar[tuple[str, ...]] = ()
     #: Whether it reads what MuJoCo derives from the state: frames, lengths.
     needs_position_stage: ClassVar[bool] = False
     #: Whether it measures the worlds of a batch at once, indexing from the end (`[..., i]`); else
     #: a batch has a copy of it for each world, one after the other.
     over_worlds: ClassVar[bool] = False
 
+    @required()
     def connect(self, view: View) -> int:
         """Resolve names in the model, keep `view`, and return how many values it has.
 
@@ -89,6 +94,8 @@ class ObservationTerm(Component):
         """
         raise NotImplementedError
 
+    @required()
+    @fills("out")
     def measure(self, out: FloatArray) -> None:
         """Write the values of this tick, in SI units, before scale and clip: (…, values)."""
         raise NotImplementedError
@@ -104,12 +111,15 @@ class ObservationTerm(Component):
         """Hook: rays of the last measurement, for pictures: (n, 2, 3), start and end [m]."""
         return np.zeros((0, 2, 3))
 
+    @default_hook
     def memory(self) -> Any:
         """Hook: what `restore` needs to continue bit-exactly, as a copy."""
-        return None
+        return memory_of(self)
 
+    @default_hook
     def restore(self, memory: Any) -> None:
         """Hook: restore what `memory` returned."""
+        restore_memory(self, memory)
 
     def _own_validate(self) -> None:
         for name in ("noise", "bias"):
@@ -128,14 +138,10 @@ class ObservationTerm(Component):
         if self._sampling is not None:
             self._sampling.reset(keys)
 
-    def sampling_memory(self) -> Any:
-        """What `restore_sampling` needs to continue bit-exactly, as a copy."""
-        return None if self._sampling is None else self._sampling.memory()
-
-    def restore_sampling(self, memory: Any) -> None:
-        """Restore what `sampling_memory` returned."""
-        if self._sampling is not None:
-            self._sampling.restore(memory)
+    @property
+    def sampling(self) -> Sampling | None:
+        """Noise, bias, interval and delay; None: measurements are used as they are."""
+        return self._sampling
 
     def _made_sampling(self, size: int, view: View) -> Sampling | None:
         """The sampling, or None where measurements are taken as they are."""

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import EllipsisType
-from typing import Any
+from typing import Any, ClassVar
 
 import mujoco
 import numpy as np
@@ -15,6 +15,7 @@ from mjrig.components.policies.terms.motion import Motion
 from mjrig.control.articulation import Articulation
 from mjrig.errors import BindingError
 from mjrig.names import suggestion
+from mjrig.properties.declared_memory import DeclaredMemory
 from mjrig.properties.has_properties import HasProperties
 
 Float32 = npt.NDArray[np.float32]
@@ -22,7 +23,7 @@ Indices = npt.NDArray[np.intp]
 
 
 @dataclass(eq=False)
-class View:
+class View(DeclaredMemory):
     """The robot as a policy sees it; arrays are rewritten in place before every tick.
 
     In a batch there are many worlds, which are the first axis of every array here and in `data`:
@@ -48,6 +49,8 @@ class View:
         due: which worlds tick (or are reset): an index of the first axis; `...`: all.
         ticking: the same as numbers, for memory that is kept per world in a list.
     """
+
+    _remembered: ClassVar[tuple[str, ...]] = ("command", "target", "last")
 
     robot: Articulation
     model: Any

@@ -9,7 +9,7 @@ from typing import Any
 
 from mjrig.recording.command import add_hints, hints_of
 from mjrig.terminal.help import examples
-from mjrig.terminal.outputs import PLOTS, SCENES, add_output, check_rewritable
+from mjrig.terminal.outputs import PLOT, PLOTS, SCENES, add_output, check_rewritable
 from mjrig.terminal.scene_options import load_scene
 
 #: Stages of a fit, and the share of its time that is usually over when they begin.
@@ -97,7 +97,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="F.png",
         help="plot of the confidence intervals",
         suffixes=PLOTS,
-        needs=("a plot", "matplotlib", "plot"),
+        needs=PLOT,
     )
     add_output(
         parser,

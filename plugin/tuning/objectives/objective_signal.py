@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from mjrig.arrays import FloatArray
 from mjrig.gains.bench import Bench
-from mjrig.gains.response import Kind, Metrics, Signal, Trace, measure, tail
+from mjrig.gains.response import Kind, Metrics, Signal, Trace, limit, measure
 from mjrig.gains.stillness import (
     LONGEST,
     BoolArray,
@@ -17,6 +17,7 @@ from mjrig.gains.stillness import (
     settling,
     signal_steps,
 )
+from mjrig.pattern_budget import pattern_budget
 from mjrig.sim.world import World
 from mjrig.tuning.objectives.objective_hosts import Host
 from mjrig.tuning.objectives.variation import Randomisation
@@ -32,7 +33,8 @@ class SignalTest:
         saturation: share of time and joints at a limit.
         rise_time, settling_time, overshoot, steady_state_error: of a step, the worst joint. It is
             followed until the joints rest; of one that never does, times count as long as it
-            was followed, its overshoot is that beyond the step, its error that of its mean.
+            was followed, its overshoot is that beyond the step, its error that of its limit
+            by extrapolation, or of its mean if it swings.
 
     A world whose joints are not still before the signal has no metrics, but a problem.
 
@@ -101,6 +103,7 @@ class SignalTest:
             name = host.readout.names[int(np.argmax(latest[i]))]
             host.problems[i] = f"{name} is never at rest before the signal, in {LONGEST:g} s"
 
+    @pattern_budget()
     def _chosen(self, host: Host) -> list[int]:
         """Columns of the tested joints."""
         slots = host.readout.slots
@@ -208,10 +211,8 @@ class _Joint:
 
     @property
     def error(self) -> float:
-        """Target minus the final position, or minus the mean of the end of the record."""
-        if self.metrics.steady_state_error is not None:
-            return self.metrics.steady_state_error
-        return float(self.trace.target[-1] - np.mean(tail(self.trace.position)))
+        """Target minus the final position or, without one, minus the best guess of it."""
+        return float(self.trace.target[-1]) - limit(self.trace.position)[0]
 
 
 def _summary(test: SignalTest, groups: list[list[_Joint]]) -> dict[str, float]:

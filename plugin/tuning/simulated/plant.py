@@ -13,6 +13,7 @@ from mjrig.control.controller import ArticulationController
 from mjrig.control.plant import PER_JOINT, at_joint
 from mjrig.errors import BindingError, FitError
 from mjrig.names import Slots, listed, suggestion
+from mjrig.pattern_budget import pattern_budget
 from mjrig.properties.synonyms import hint
 from mjrig.sim.world import World
 from mjrig.tuning.simulated import inertial
@@ -108,6 +109,7 @@ class Drives:
     def __len__(self) -> int:
         return len(self.joints)
 
+    @pattern_budget()
     def match(self, patterns: Sequence[str]) -> list[int]:
         """Places of the joints that a pattern matches.
 

@@ -1,6 +1,7 @@
 """`mjrig bench`: compare policies on the same seeded tasks."""
 
 import argparse
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -86,7 +87,7 @@ def run(options: argparse.Namespace) -> int:
     """Run the bench and print its report."""
     import sys
 
-    from mjrig.errors import PropertyError
+    from mjrig.errors import MissingExtraError, MjrigError, PropertyError
     from mjrig.tuning.suites.bench import bench
     from mjrig.tuning.suites.bench_html import write_page
     from mjrig.tuning.suites.bench_report import (
@@ -110,6 +111,8 @@ def run(options: argparse.Namespace) -> int:
         raise PropertyError(f"--videos must be at least 0, got {options.videos}")
     if options.videos and options.output is None:
         raise PropertyError("--videos needs -o, the folder they are written to")
+    if options.videos and find_spec("PIL") is None:
+        raise MissingExtraError("a video", "plot")
     if options.output is not None:
         check_folder(options.output, suite.title)
     tell = lambda text: print(text, file=sys.stderr) if sys.stderr.isatty() else None  # noqa: E731
@@ -130,14 +133,14 @@ def run(options: argparse.Namespace) -> int:
     print(text_report(found, options.suite))
     if options.output is not None:
         add_films(found, options.output, options.videos, options.execution, tell)
-        if found.no_films:
-            print(f"no videos: {found.no_films}")
         write_csv(found, options.output / "results.csv")
         write_json(found, options.output / "bench.json")
         write_page(found, options.suite, options.output)
         print(headline(found, options.output))
     failed = too_low(found, limits)
     print("\n".join(failed), end="\n" if failed else "")
+    if found.no_films:
+        raise MjrigError(f"no videos: {found.no_films}; everything else was written")
     return 1 if failed else 0
 
 

@@ -5,6 +5,7 @@ from typing import Any
 import mujoco
 import numpy as np
 
+from mjrig.pattern_budget import pattern_budget
 from mjrig.patterns import compile_pattern
 from mjrig.tuning.objectives.objective_hosts import Host
 
@@ -33,9 +34,10 @@ class GroundContacts:
         self._is_flat = bool(np.all(kinds == _PLANE))
         self._planes = np.flatnonzero(solid)[kinds == _PLANE]
         prefix = host.robot.model_map.prefix
-        patterns = [compile_pattern(p) for p in terminate]
         names = [model.body(i).name.removeprefix(prefix) for i in range(model.nbody)]
-        self._forbidden = np.array([any(p.fullmatch(n) for p in patterns) for n in names])
+        with pattern_budget():
+            patterns = [compile_pattern(p) for p in terminate]
+            self._forbidden = np.array([any(p.fullmatch(n) for p in patterns) for n in names])
         self._force, self._speed = np.zeros(6), np.zeros(6)
 
     def height(self) -> float:

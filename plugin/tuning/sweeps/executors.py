@@ -63,8 +63,10 @@ class Pool:
         """Continue with another executor.
 
         Raises:
-            MjrigError: there is none.
+            MjrigError: there is none, or the main script lacks the guard.
         """
+        if isinstance(self.executor, ProcessExecutor):
+            self.executor.check_guard()
         if self.renew is None:
             raise MjrigError(
                 "the executor broke: a worker died; finished tasks are kept, run it again to resume"

@@ -12,10 +12,11 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Final, Self
 
 import numpy as np
 
+from mjrig.attributes import CheckedAttributes
 from mjrig.errors import MissingExtraError, MjrigError
 from mjrig.files.replacing import cannot_be_written, whole_file
 from mjrig.files.writing import write_atomically
@@ -61,8 +62,11 @@ class Ranked:
         return float(np.mean(found)) if found else math.nan
 
 
-class Results:
+class Results(CheckedAttributes):
     """Rows by task, at most one each."""
+
+    parameters: Final[tuple[str, ...]]
+    metrics: Final[tuple[str, ...]]
 
     def __init__(self, parameters: Sequence[str], metrics: Sequence[str]) -> None:
         self.parameters, self.metrics = tuple(parameters), tuple(metrics)
@@ -156,6 +160,9 @@ class ResultsFile(Results):
         MjrigError: the folder cannot be written, another process writes there, or it holds
             results of something else and `mix` is not given.
     """
+
+    folder: Final[Path]
+    path: Final[Path]
 
     def __init__(
         self,

@@ -89,6 +89,16 @@ def heat_map(path: Path, ranking: Sequence[Ranked], names: Sequence[str], object
     save_figure(figure, path)
 
 
+def varying(ranking: Sequence[Ranked], names: Sequence[str]) -> tuple[str, ...]:
+    """The parameters that have several values among the points that succeeded.
+
+    Raises:
+        MjrigError: no point succeeded.
+    """
+    shown = worked(ranking)
+    return tuple(n for n in names if PlotAxis([r.values[n] for r in shown]).cells > 1)
+
+
 @dataclass(frozen=True)
 class Heat:
     """The objective over two parameters; each cell has the best of the points in it.
@@ -113,8 +123,7 @@ class Heat:
         Raises:
             MjrigError: there are not two parameters that vary, or no point succeeded.
         """
-        shown = worked(ranking)
-        varied = tuple(n for n in names if PlotAxis([r.values[n] for r in shown]).cells > 1)
+        shown, varied = worked(ranking), varying(ranking, names)
         if len(varied) < 2:
             raise MjrigError("a heat map needs two parameters that vary")
         x, y = (PlotAxis([r.values[n] for r in shown]) for n in varied[:2])

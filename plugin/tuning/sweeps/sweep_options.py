@@ -134,7 +134,11 @@ def _add_results(group: Any) -> None:
         may_be_input=True,
         **yaml,
     )
-    group.add_argument("--plot", action="store_true", help="write parallel.png and heatmap.png")
+    group.add_argument(
+        "--plot",
+        action="store_true",
+        help="write parallel.png, and heatmap.png if two parameters vary",
+    )
     group.add_argument("--parquet", action="store_true", help="write results.parquet too")
 
 
@@ -187,6 +191,8 @@ def check_results(
 
     if options.parquet and find_spec("pyarrow") is None:
         raise MissingExtraError("a Parquet table", "parquet")
+    if options.plot and find_spec("matplotlib") is None:
+        raise MissingExtraError("a plot", "plot")
     if options.best_scene is not None:
         check_scene(options.best_scene, scene)
     if options.best is not None:
@@ -205,7 +211,7 @@ def finish(
     """Write the requested files; returns the lines to print."""
     from mjrig.errors import MjrigError
     from mjrig.tuning.sweeps.results_best import write_preset, write_scene
-    from mjrig.tuning.sweeps.results_plot import heat_map, parallel_coordinates
+    from mjrig.tuning.sweeps.results_plot import heat_map, parallel_coordinates, varying
 
     lines = table_of(ranking, names, plan.job.scenario.metrics)
     best = next(iter(ranking), None)
@@ -219,12 +225,14 @@ def finish(
         note = write_preset(options.best, scene, plan.job, best.values)
         lines.append(f"best gains: {options.best}{note}")
     if options.plot:
-        for name, draw in (("parallel", parallel_coordinates), ("heatmap", heat_map)):
-            try:
-                draw(options.output / f"{name}.png", ranking, names, objective)
-                lines.append(f"plot: {options.output / name}.png")
-            except MjrigError as error:
-                lines.append(f"no {name} plot: {error}")
+        parallel, heat = (options.output / f"{name}.png" for name in ("parallel", "heatmap"))
+        parallel_coordinates(parallel, ranking, names, objective)
+        lines.append(f"plot: {parallel}")
+        if len(varying(ranking, names)) > 1:
+            heat_map(heat, ranking, names, objective)
+            lines.append(f"plot: {heat}")
+        else:
+            lines.append("no heat map: it needs two parameters that vary")
     if options.best_scene is not None:
         write_scene(options.best_scene, scene, plan.job, best.values)
         lines.append(f"best values: {options.best_scene}")

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 import mjrig
-from mjrig.components import Clamp, Law, MotorActuator, ObservationTerm, PDController
+from mjrig.components import Clamp, Law, MotorActuator, PDController
 from mjrig.components.laws.delay import Delay
+from mjrig.components.policies.terms.base_terms import ProjectedGravity
 from mjrig.components.props.solids import BoxProp
 from mjrig.properties import ActorComponent, Float, PerActuator
 from tests.worlds import arm
@@ -47,7 +48,10 @@ def silenced(base: type, hook: str, returns: object) -> tuple[Any, list[str]]:
         return returns
 
     value = property(count) if hook == "needs_position_stage" else count
-    return type(f"Silent{base.__name__}", (base,), {hook: value}), calls
+    members: dict[str, Any] = {}
+    if hook in ("memory", "restore"):  # one without the other is refused
+        members = {"memory": lambda self: None, "restore": lambda self, memory: None}
+    return type(f"Silent{base.__name__}", (base,), {**members, hook: value}), calls
 
 
 def lived(controller: Any, execution: str = "python") -> dict[str, Any]:
@@ -287,20 +291,20 @@ def test_an_actor_component_with_a_silent_hook_lives(hook: str) -> None:
 
 
 @pytest.mark.parametrize("hook", ["prepare", "validate", "on_change"])
-@pytest.mark.parametrize("base", [BoxProp, MotorActuator, ObservationTerm])
+@pytest.mark.parametrize("base", [BoxProp, MotorActuator, ProjectedGravity])
 def test_the_checks_of_a_base_class_stay(base: Any, hook: str) -> None:
     silent, calls = silenced(base, hook, None)
     bad: dict[Any, dict[str, object]] = {
         BoxProp: {"mass": 1.0, "density": 2.0},
         MotorActuator: {"joint": "a", "site": "b"},
-        ObservationTerm: {"history": -1},
+        ProjectedGravity: {"history": -1},
     }
     with pytest.raises(mjrig.PropertyError):
         silent(**bad[base])
     right: dict[Any, dict[str, object]] = {
         BoxProp: {"mass": 2.0},
         MotorActuator: {"joint": "a"},
-        ObservationTerm: {"scale": 2},
+        ProjectedGravity: {"scale": 2},
     }
     good = silent(**right[base])
     assert calls

@@ -259,7 +259,7 @@ def test_a_slewed_target_starts_at_the_joint_and_is_remembered() -> None:
     moved = [float(pipe.step([q], [0.0], [0.5], dt=h)[0]) for _ in range(6)]
     expected = [min(5.2155 * h * (i + 1), 0.2) for i in range(6)]
     assert moved == pytest.approx(expected)
-    saved = pipe.state.save()
+    saved = pipe.state.memory()
     after = float(pipe.step([q], [0.0], [-1.0], dt=h)[0])
     pipe.state.restore(saved)
     assert float(pipe.step([q], [0.0], [-1.0], dt=h)[0]) == after == pytest.approx(0.2 - 0.052155)

@@ -284,8 +284,11 @@ def test_a_structural_edit_keeps_the_memory_that_still_fits(execution: str) -> N
 def test_a_divergence_resets_everything_alike(execution: str) -> None:
     world = maker(PIDController(kp=1e9, ki=1e6, torque_limit=9e9))(execution)
     world["robot"].set_targets(0.4)
-    world.step(50)
-    assert [e.kind for e in world.events][:1] == ["diverged"]
+    for _ in range(50):
+        world.step()
+        if world.events:
+            break
+    assert [e.kind for e in world.events] == ["diverged"]
     assert world.time == 0.0
     fresh = maker(PIDController(kp=1e9, ki=1e6, torque_limit=9e9))(execution)
     np.testing.assert_array_equal(world.data.qpos, fresh.data.qpos)

@@ -131,10 +131,10 @@ def test_dt_zero_integrates_nothing() -> None:
 def test_a_bad_target_does_not_reach_the_integral() -> None:
     pipe = Pipeline(PID(1.0, 1.0, integral_max=1.0), Delay(2), size=2)
     pipe.step([0, 0], [0, 0], [1, 1], None, None, 0.1)
-    before = pipe.state.save()
+    before = pipe.state.memory()
     with pytest.raises(ValueError, match=r"target_q\[0\] is nan"):
         pipe.step([0, 0], [0, 0], [np.nan, 1], None, None, 0.1)
-    after = pipe.state.save()
+    after = pipe.state.memory()
     assert all(np.array_equal(before[n], after[n]) for n in before)
 
 
@@ -182,7 +182,7 @@ def test_memory_is_saved_and_restored_to_the_bit() -> None:
     inputs: Any = random.normal(size=(30, 5, 3))
     for row in inputs[:10]:
         pipe.step(*row, 0.01)
-    saved = pipe.state.save()
+    saved = pipe.state.memory()
     first = [pipe.step(*row, 0.01) for row in inputs[10:]]
     pipe.state.restore(saved)
     np.testing.assert_array_equal(first, [pipe.step(*row, 0.01) for row in inputs[10:]])
@@ -443,9 +443,9 @@ def test_the_jacobian_equals_finite_differences(stack: str) -> None:
 
 def test_the_jacobian_remembers_nothing() -> None:
     pipe = Pipeline(PID(1, 1), Delay(1), size=1)
-    before = pipe.state.save()
+    before = pipe.state.memory()
     pipe.jacobian([0.0], [0.0], [1.0], None, None, 0.1)
-    after = pipe.state.save()
+    after = pipe.state.memory()
     assert all(np.array_equal(before[n], after[n]) for n in before)
 
 
@@ -535,7 +535,7 @@ def test_a_part_belongs_to_one_pipeline() -> None:
 
 def test_a_state_saved_before_a_delay_in_seconds_was_known_can_be_restored() -> None:
     pipe = Pipeline(PD(1.0), Delay(seconds=0.003), size=1)
-    saved = pipe.state.save()
+    saved = pipe.state.memory()
     first = [float(pipe.step([0.0], [0.0], [c], None, None, 0.001)[0]) for c in (1, 2, 3, 4, 5)]
     pipe.state.restore(saved)
     again = [float(pipe.step([0.0], [0.0], [c], None, None, 0.001)[0]) for c in (1, 2, 3, 4, 5)]

@@ -44,7 +44,7 @@ def carrying(path: Path, inputs: list[str], outputs: list[str], sizes: Any = (2,
 )
 def test_states_are_found_by_their_names(taken: str, given: str, tmp_path: Path) -> None:
     network = OnnxNetwork(carrying(tmp_path / "net.onnx", [taken], [given]), said())
-    assert list(network.memory()) == [taken]
+    assert list(network.memory()["_state"]) == [taken]
 
 
 def test_states_may_be_said(tmp_path: Path) -> None:
@@ -52,7 +52,7 @@ def test_states_may_be_said(tmp_path: Path) -> None:
     with pytest.raises(PolicyError, match=r"also takes x, y, which nothing feeds"):
         OnnxNetwork(path, said())
     network = OnnxNetwork(path, said(recurrent={"x": "u", "y": "v"}))
-    assert list(network.memory()) == ["x", "y"]
+    assert list(network.memory()["_state"]) == ["x", "y"]
 
 
 def test_states_of_two_shapes_are_refused(tmp_path: Path) -> None:

@@ -88,6 +88,9 @@ def test_a_kind_attaches_only_to_what_it_can_act_on(actor: mjrig.Actor) -> None:
 def test_a_pattern_acts_on_each_element_it_matches(actor: mjrig.Actor) -> None:
     both = actor.add_actuator(MotorActuator(joint=".*"))
     assert actor.joint("elbow").actuators == actor.joint("shoulder").actuators == (both,)
+    one = actor.add_actuator(MotorActuator(joint="elb.*"))
+    assert actor.joint("elbow").actuators == (both, one)
+    assert actor.joint("shoulder").actuators == (both,)
 
 
 # Views ------------------------------------------------------------------------------------------

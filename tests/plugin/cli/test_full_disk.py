@@ -31,6 +31,9 @@ COMMANDS = {
     "-o {disk}/out": "out",
     "tune respond {scene} --duration 0.1 --workers 1 --csv {disk}/r.csv": "r.csv",
     "tune respond {scene} --duration 0.1 --workers 1 --plot {disk}/r.png": "r.png",
+    "tune excite {scene} --duration 2 --csv {disk}/x.csv": "x.csv",
+    "tune test {scene} --workers 1 --report {disk}/t.html": "t.json",
+    "new {scene}/../arm.xml -o {disk}/new.yaml --overwrite": "new.yaml",
     "tune assign {scene} --frequency 4 --poses 2 --preset {disk}/gains.yaml": "gains.yaml",
 }
 

@@ -1,6 +1,7 @@
 """Test signals, and numbers of responses that are known in closed form."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -142,3 +143,55 @@ def test_saturation_is_the_share_of_steps_in_which_a_limit_acted() -> None:
     )
     assert found.saturation == 0.25
     assert found.rise_time is None
+
+
+# Independent truth: the closed form of sums of exponentials and decaying sines ------------------
+
+
+def _modal(seed: int) -> tuple[Any, float]:
+    """A random sum of modes that starts at 0, as a function of time, and where it ends."""
+    rng = np.random.default_rng(seed)
+    final = float(rng.uniform(0.05, 1.0))
+    slow, fast = 10.0 ** rng.uniform(-2.3, 0.3), float(rng.uniform(0.005, 0.02))
+    share, frequency = float(rng.uniform(0.0, 0.5)), float(rng.uniform(0.0, 40.0))
+
+    def position(time: Any) -> Any:
+        quick = (1.0 - share) * np.exp(-time / fast) * np.cos(frequency * time)
+        return final * (1.0 - share * np.exp(-time / slow) - quick)
+
+    return position, final
+
+
+@pytest.mark.parametrize(("duration", "least"), [(0.5, 80), (1.0, 110), (5.0, 170)])
+def test_a_final_value_is_the_true_one_or_is_not_reported(duration: float, least: int) -> None:
+    reported = 0
+    for seed in range(200):
+        position, final = _modal(seed)
+        time: FloatArray = np.arange(1.0, 1.0 + round(duration / 0.002)) * 0.002
+        zeros, target = np.zeros(len(time)), np.full(len(time), final)
+        trace = Trace(time, target, position(time), zeros, zeros, zeros, 0.0)
+        metrics = measure(trace, Signal(Kind.STEP, amplitude=final, duration=duration))
+        if metrics.steady_state_error is not None:
+            reported += 1
+            assert abs(metrics.steady_state_error) <= 5e-4 * final, seed
+    assert reported >= least
+
+
+def test_a_creep_that_does_not_decay_has_no_final_value() -> None:
+    time: FloatArray = np.arange(1.0, 1001.0) * 0.002
+    zeros = np.zeros(1000)
+    for rate, ends in ((1e-4, True), (1e-2, False)):  # per second, of a step of 1
+        position = 1.0 - np.exp(-time / 0.01) + rate * time
+        trace = Trace(time, np.ones(1000), position, zeros, zeros, zeros, 0.0)
+        metrics = measure(trace, Signal(Kind.STEP, amplitude=1.0, duration=2.0))
+        assert (metrics.steady_state_error is not None) == ends
+
+
+def test_a_chatter_does_not_hide_where_a_motion_ends() -> None:
+    """It repeats every 4 samples; each mean of the end is of 12."""
+    steps: FloatArray = np.arange(1.0, 1201.0)
+    zeros, chatter = np.zeros(1200), 0.002 * np.sign(((steps + 1) % 4) - 1.5)
+    position = 1.0 - np.exp(-steps / 160.0) + chatter
+    trace = Trace(steps * 0.002, np.ones(1200), position, zeros, zeros, zeros, 0.0)
+    metrics = measure(trace, Signal(Kind.STEP, amplitude=1.0, duration=2.4))
+    assert metrics.steady_state_error == pytest.approx(0.0, abs=1e-4)

@@ -83,6 +83,8 @@ def test_a_prop_has_no_options_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_p
     class Ball(Prop):
         """A ball."""
 
+        def fill(self, spec: Any) -> None: ...
+
     (tmp_path / "arm.xml").write_text(arm(option='gravity="0 0 0" integrator="RK4"'))
     ball = '<mujoco><worldbody><body><freejoint/><geom size="1"/></body></worldbody></mujoco>'
 

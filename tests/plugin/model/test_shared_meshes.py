@@ -75,3 +75,17 @@ def test_an_actor_alone_keeps_the_names_of_its_meshes(tmp_path: Path) -> None:
     scene = make_scene({"one": MODEL.format(scale=0.3)}, str(tmp_path), {}, None)
     model = mjrig.World(scene).model
     assert [model.mesh(i).name for i in range(model.nmesh)] == ["one/rock", "one/rod"]
+
+
+def test_a_mesh_that_a_sensor_refers_to_stays(tmp_path: Path) -> None:
+    sensor = '<sensor><tactile name="skin" geom="g" mesh="rock"/></sensor>'
+    (tmp_path / "m.xml").write_text(
+        MODEL.format(scale=0.3).replace("</mujoco>", f"{sensor}</mujoco>")
+    )
+    scene = mjrig.Scene()
+    for i in range(2):
+        pose = {"position": [2.0 * i, 0, 0]}
+        scene.add_actor(f"r{i}", model=tmp_path / "m.xml", pose=pose)
+    model = mjrig.World(scene).model
+    assert [model.sensor(i).name for i in range(model.nsensor)] == ["r0/skin", "r1/skin"]
+    assert [model.mesh(i).name for i in range(model.nmesh)] == ["r0/rock", "r0/rod", "r1/rock"]

@@ -1,5 +1,6 @@
 """References to the world body: whatever MuJoCo loads refers to the same world in a scene."""
 
+import struct
 from pathlib import Path
 
 import mujoco
@@ -39,6 +40,11 @@ SECTIONS = {
     "contact of a tree": '<sensor><contact subtree1="world" body2="box"/></sensor>',
     "distance": '<sensor><distance body1="world" geom2="g"/></sensor>',
     "adhesion": '<actuator><adhesion body="world" ctrlrange="0 1"/></actuator>',
+    "skin": """<deformable><skin name="s" vertex="0 0 0 1 0 0 0 1 0" face="0 1 2">
+    <bone body="world" bindpos="0 0 0" bindquat="1 0 0 0" vertid="0 1" vertweight="1 1"/>
+    <bone body="box" bindpos="0 0 1" bindquat="1 0 0 0" vertid="2" vertweight="1"/>
+    </skin></deformable>""",
+    "skin file": '<deformable><skin name="s" file="{skin}"/></deformable>',
     "tuple": '<custom><tuple name="t"><element objtype="body" objname="world"/></tuple></custom>',
 }
 CASES = {
@@ -48,10 +54,23 @@ CASES = {
 }
 
 
+def _model(case: str, folder: Path) -> mujoco.MjModel:
+    """Write the model of a case, with the skin file that it may name, and compile it."""
+    bones = [("world", (0, 1)), ("box", (2,))]
+    skin = struct.pack("<4i", 3, 0, 1, len(bones))
+    skin += struct.pack("<9f3i", 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 1, 2)
+    for name, ids in bones:
+        skin += struct.pack("<40s7fi", name.encode(), 0, 0, 0, 1, 0, 0, 0, len(ids))
+        skin += struct.pack(f"<{len(ids)}i{len(ids)}f", *ids, *[1.0] * len(ids))
+    Path(folder, "cover.skn").write_bytes(skin)
+    path = Path(folder, "model.xml")
+    path.write_text(CASES[case].replace("{skin}", "cover.skn"))
+    return mujoco.MjModel.from_xml_path(str(path))
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_the_world_stays_the_world(case: str, tmp_path: Path) -> None:
-    Path(tmp_path, "model.xml").write_text(CASES[case])
-    bare = mujoco.MjModel.from_xml_string(CASES[case])
+    bare = _model(case, tmp_path)
     one = _world(tmp_path, "- {name: a, model: model.xml}").model
     assert _targets(one) == _targets(bare)
     offset = "{position: [3, 0, 0]}"
@@ -66,8 +85,7 @@ def test_the_world_stays_the_world(case: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("case", CASES)
 def test_sensors_and_motion_are_those_of_mujoco(case: str, tmp_path: Path) -> None:
-    Path(tmp_path, "model.xml").write_text(CASES[case])
-    model = mujoco.MjModel.from_xml_string(CASES[case])
+    model = _model(case, tmp_path)
     data = mujoco.MjData(model)
     world = _world(tmp_path, "- {name: a, model: model.xml}")
     for _ in range(50):
@@ -92,5 +110,6 @@ def _targets(model: mujoco.MjModel) -> dict[str, list[bool]]:
         "first bodies": model.eq_obj1id,
         "second bodies": model.eq_obj2id,
         "tuples": model.tuple_objid,
+        "bones": model.skin_bonebodyid,
     }
     return {name: sorted(i == 0 for i in values) for name, values in ids.items()}

@@ -128,6 +128,21 @@ def test_a_component_is_in_a_list_once() -> None:
     assert clamp.label == "Clamp"
 
 
+def test_an_item_is_appended_or_nothing_changes() -> None:
+    owner, clamp = Owner(clamps=[{"limit": 60}]), Clamp(limit=20)
+    Owner.clamps.append(owner, clamp)
+    Owner.clamps.append(owner, {"limit": 5})
+    assert [c.limit for c in owner.clamps] == [60.0, 20.0, 5.0]
+    assert clamp.label == "Owner.clamps[1]"
+    error = refused(owner, lambda: Owner.clamps.append(owner, clamp))
+    assert str(error) == "Owner.clamps: has one component twice; pass a copy()"
+    assert clamp.label == "Owner.clamps[1]"
+    other = Clamp(limit=41)
+    error = refused(owner, lambda: Owner.clamps.append(owner, other))
+    assert str(error) == "Owner: the clamps allow more than 100 N·m together"
+    assert other.label == "Clamp"
+
+
 def test_a_copy_may_go_elsewhere() -> None:
     clamp = Clamp(limit=2)
     first, second = Owner(clamps=[clamp]), Owner(clamps=[clamp.copy()])

@@ -8,7 +8,7 @@ import pytest
 
 import mjrig
 from mjrig import Source
-from mjrig.components import PassthroughController, PDController
+from mjrig.components import PassthroughController, PDController, PIDController
 from tests.places import SCENES
 from tests.worlds import (
     GRIPPER,
@@ -495,3 +495,49 @@ def test_what_is_followed_is_a_function(given: Any) -> None:
     robot = next(iter(mjrig.World(SCENES / "pendulum.yaml").articulations.values()))
     with pytest.raises(mjrig.PropertyError, match="follow takes a function of time"):
         robot.follow(given)
+
+
+def test_a_rewind_keeps_the_accelerations_of_bodies_that_sleep() -> None:
+    """They stay as they were in their last step awake, and a forward pass gives other ones."""
+    scene = mjrig.Scene.parse(
+        "mjrig: 1\n"
+        "sim: {sleep: enable, sleep_tolerance: 0.1}\n"
+        "actors:\n"
+        "  - {name: ball, prop: {type: SphereProp, radius: 0.1, free: true}}\n"
+    )
+    world = mjrig.World(scene)
+    world.step(40)
+    asleep = world.data.tree_asleep.copy()
+    snapshot, size = world.snapshot(), world.model.nv
+    assert snapshot.sleep is not None
+    world.data.qacc_smooth[:] = np.arange(size)  # as if the last step awake had been another one
+    other = world.snapshot()
+    assert snapshot.sleep is not None
+    for taken, first in ((other, 0.0), (snapshot, snapshot.sleep["qacc_smooth"][0])):
+        world.reset()
+        world.restore(taken)
+        assert world.data.qacc_smooth[0] == first
+        assert np.array_equal(world.data.tree_asleep, asleep)
+
+
+@pytest.mark.parametrize("execution", ["python", "compiled", "native"])
+@pytest.mark.parametrize("kp", [40, 400, 1e9])  # diverges after three steps, two, and one
+@pytest.mark.parametrize(("before", "count"), [(0, 2), (3, 5), (17, 50)])
+def test_many_steps_are_as_often_one_step_even_if_the_world_diverges(
+    execution: str, kp: float, before: int, count: int
+) -> None:
+    if execution == "compiled":
+        pytest.importorskip("numba", reason="needs the extra 'fast'")
+    pid = PIDController(kp=kp, kv=0, ki=3.0, torque_limit=1e12)
+    one, many = (
+        make_world(hinge(inertia=1e-6), [pid.copy()], execution=execution) for _ in range(2)
+    )
+    for world in (one, many):
+        world.step(before)
+        world["robot"].set_targets({"swing": 1.0})
+    for _ in range(count):
+        one.step(1)
+    many.step(count)
+    assert (one.steps, one.time, one.events) == (many.steps, many.time, many.events)
+    assert np.array_equal(one.data.qpos, many.data.qpos)
+    assert (count < 3 and kp == 40) or one.events

@@ -98,8 +98,9 @@ def test_without_graphics_the_reason_is_said_and_the_rest_is_written(
     monkeypatch.setattr(films, "draw_loop", lambda *given: "egl: no display")
     out = tmp_path / "out"
     line = ["bench", str(WALK), "--suite", str(suite), "--seeds", "1", "--executor", "inline"]
-    assert main([*line, "-o", str(out), "--videos", "1"]) == 0
-    assert "no videos: egl: no display" in capsys.readouterr().out
+    assert main([*line, "-o", str(out), "--videos", "1"]) == 1
+    err = capsys.readouterr().err
+    assert err.splitlines()[-1] == "mjrig: no videos: egl: no display; everything else was written"
     assert "None: egl: no display" in (out / "bench.html").read_text()
     assert (out / "results.csv").is_file()
     assert main([*line, "--videos", "1"]) == 1

@@ -26,6 +26,14 @@ def test_endless(tally):
         time.sleep(0.01)
 '''
 
+#: A job in the background of a shell ignores SIGINT, and so would its children.
+CONFTEST = """
+import signal
+from tests.conftest import *
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+"""
+
 
 @pytest.mark.parametrize(
     ("workers", "end"), [("0", signal.SIGINT), ("0", signal.SIGTERM), ("1", signal.SIGINT)]
@@ -33,18 +41,12 @@ def test_endless(tally):
 def test_a_campaign_that_is_ended_prints_its_table(
     end: signal.Signals, workers: str, tmp_path: Path
 ) -> None:
-    (tmp_path / "conftest.py").write_text("from tests.conftest import *\n")
+    (tmp_path / "conftest.py").write_text(CONFTEST)
     (tmp_path / "test_it.py").write_text(ENDLESS.replace("from tests.conftest import *", "pass"))
     environment = os.environ | {"MJRIG_CAMPAIGN": "1", "PYTHONPATH": str(ROOT), "MJRIG_MINUTES": ""}
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-n", workers, "."]
     with subprocess.Popen(
-        command,
-        cwd=tmp_path,
-        env=environment,
-        text=True,
-        stdout=subprocess.PIPE,
-        # A job in the background of a shell ignores SIGINT, and so would its children.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        command, cwd=tmp_path, env=environment, text=True, stdout=subprocess.PIPE
     ) as run:
         deadline = time.monotonic() + 60.0
         while not (tmp_path / "ready").exists() and time.monotonic() < deadline:

@@ -24,11 +24,10 @@ import numpy as np
 import mjrig
 from mjrig.components.bridges.dds.dds_process import as_sample, configuration, dds_type
 from mjrig.components.bridges.dds.unitree_messages import codec
-from mjrig.components.bridges.dds.unitree_robots import ROBOTS
 from mjrig.components.bridges.serving import Serving
 from mjrig.components.bridges.socket_bridge import SocketBridge
-from mjrig.components.bridges.unitree_bridge import UnitreeBridge
-from mjrig.workers.punctual import Punctual, as_usual
+from mjrig.components.bridges.unitree_bridge import ROBOTS, UnitreeBridge
+from mjrig.core.processes.realtime_priority import Punctual, as_usual
 
 SCENES = Path(__file__).parent.parent / "config" / "scenes"
 #: How long a client waits for the first state [s].

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from mjrig.scene_edit.scene import Scene
+    from mjrig.core.scene.editing.scene import Scene
 
 SCENE = Path(__file__).parent.parent / "config" / "scenes" / "quadruped_trot.yaml"
 TIMESTEP = 0.001
@@ -104,9 +104,9 @@ def paused(seconds: float) -> None:
 
 def many(seconds: float) -> None:
     """Print memory and processor time of a window with many robots."""
-    from mjrig.properties import registry
-    from mjrig.properties.component import ActorComponent
-    from mjrig.scene_edit.scene import Scene
+    from mjrig.core.properties import registry
+    from mjrig.core.properties.component import ActorComponent
+    from mjrig.core.scene.editing.scene import Scene
 
     scene = Scene()
     for i in range(ROBOTS):
@@ -157,7 +157,7 @@ def _memory() -> float:
 
 
 def _trotting() -> "Scene":
-    from mjrig.scene_edit.scene import Scene
+    from mjrig.core.scene.editing.scene import Scene
 
     scene = Scene.load(SCENE)
     scene.set("sim.timestep", TIMESTEP)

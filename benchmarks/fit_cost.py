@@ -14,8 +14,8 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 import mjrig
-from mjrig.arrays import FloatArray
-from mjrig.tuning.fitting.fit import Fit, fit
+from mjrig.core.arrays import FloatArray
+from mjrig.lab.fit.identification import Fit, fit
 
 SCENES = Path(__file__).parent.parent / "config" / "scenes"
 CONTROLLER = "quadruped.PDController"

@@ -10,7 +10,7 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from mjrig.components.policies.terms.ray_grid import RayGrid
+from mjrig.components.policies.terms.height_scan import RayGrid
 
 ROUNDS = 400
 

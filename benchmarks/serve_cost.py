@@ -35,8 +35,8 @@ from mjrig.components import PDController
 from mjrig.components.bridges.serving import Serving
 from mjrig.components.bridges.socket_bridge import SocketBridge
 from mjrig.components.bridges.unitree_bridge import UnitreeBridge
+from mjrig.core.processes.realtime_priority import Priority, Punctual, as_usual
 from mjrig.scene import Pose
-from mjrig.workers.punctual import Priority, Punctual, as_usual
 
 PERIOD = 0.002
 ROBOTS = (("quadruped", "go2"), ("humanoid", "g1"))

@@ -10,9 +10,9 @@ from typing import Any
 import mujoco.batch
 
 import mjrig
-from mjrig.tuning.objectives.objective_run import FreeRun
-from mjrig.tuning.sweeps.space import Range, Space
-from mjrig.tuning.sweeps.sweep import sweep
+from mjrig.lab.sweep.runner import sweep
+from mjrig.lab.sweep.search_space import Range, Space
+from mjrig.lab.sweep.sweep_tests import FreeRun
 
 SCENE = Path(__file__).parent.parent / "config" / "scenes" / "quadruped.yaml"
 BAR = 1.2

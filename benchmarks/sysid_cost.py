@@ -27,8 +27,8 @@ import numpy as np
 
 import mjrig
 from benchmarks.fit_cost import NOISE, record, suspended, truth
-from mjrig.arrays import FloatArray
-from mjrig.tuning.fitting.fit import fit
+from mjrig.core.arrays import FloatArray
+from mjrig.lab.fit.identification import fit
 
 MODEL = Path(__file__).parent.parent / "assets" / "quadruped" / "quadruped.xml"
 PARAMETERS = ("kp", "kv", "armature", "frictionloss")

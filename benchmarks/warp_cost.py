@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 
 import mjrig
-from mjrig.terminal.table import format_table
-from mjrig.warp.device import description
-from mjrig.warp.warp_batch import WarpBatch
+from mjrig.core.sim.warp_batch import WarpBatch
+from mjrig.core.sim.warp_device import description
+from mjrig.lab.report.output import format_table
 
 SCENES = Path(str(files("mjrig.config").joinpath("scenes")))
 #: Steps after which the engines are compared.

@@ -2,10 +2,9 @@
 
 from typing import TYPE_CHECKING
 
-from mjrig.lazy import exports
+from mjrig.core.lazy_exports import exports
 
 if TYPE_CHECKING:
-    from mjrig.actuators.actuator_sensor import ActuatorSensor as ActuatorSensor
     from mjrig.components.actuators.dcmotor_actuator import DCMotorActuator as DCMotorActuator
     from mjrig.components.actuators.force_actuators import AdhesionActuator as AdhesionActuator
     from mjrig.components.actuators.force_actuators import CylinderActuator as CylinderActuator
@@ -22,19 +21,21 @@ if TYPE_CHECKING:
     from mjrig.components.actuators.servo_actuators import PIDActuator as PIDActuator
     from mjrig.components.actuators.servo_actuators import PositionActuator as PositionActuator
     from mjrig.components.actuators.servo_actuators import VelocityActuator as VelocityActuator
-    from mjrig.components.controllers.law_controller import LawController as LawController
+    from mjrig.components.controllers.feedback_controllers import PDController as PDController
+    from mjrig.components.controllers.feedback_controllers import PIDController as PIDController
+    from mjrig.components.controllers.joint_friction import JointFriction as JointFriction
     from mjrig.components.controllers.neural_controller import NeuralController as NeuralController
     from mjrig.components.controllers.passthrough_controller import (
         PassthroughController as PassthroughController,
     )
-    from mjrig.components.controllers.pd_controller import PDController as PDController
-    from mjrig.components.controllers.pid_controller import PIDController as PIDController
+    from mjrig.components.controllers.pipeline_controller import LawController as LawController
     from mjrig.components.controllers.servo_controller import ServoController as ServoController
     from mjrig.components.controllers.trot_gait import TrotGait as TrotGait
-    from mjrig.components.friction.joint_friction import JointFriction as JointFriction
-    from mjrig.components.laws.clamp import Clamp as Clamp
-    from mjrig.components.laws.clamp import DCMotor as DCMotor
-    from mjrig.components.laws.clamp import MaxEffort as MaxEffort
+    from mjrig.components.laws.clamps import Clamp as Clamp
+    from mjrig.components.laws.clamps import DCMotor as DCMotor
+    from mjrig.components.laws.clamps import MaxEffort as MaxEffort
+    from mjrig.components.laws.clamps import PositionTable as PositionTable
+    from mjrig.components.laws.clamps import TorqueSpeedCurve as TorqueSpeedCurve
     from mjrig.components.laws.delay import Delay as Delay
     from mjrig.components.laws.feedback import PD as PD
     from mjrig.components.laws.feedback import PID as PID
@@ -43,16 +44,13 @@ if TYPE_CHECKING:
     from mjrig.components.laws.networks import LSTM as LSTM
     from mjrig.components.laws.networks import MLP as MLP
     from mjrig.components.laws.pipeline import Pipeline as Pipeline
-    from mjrig.components.laws.position_table import PositionTable as PositionTable
     from mjrig.components.laws.servo import CurrentServo as CurrentServo
     from mjrig.components.laws.servo import VoltageServo as VoltageServo
-    from mjrig.components.laws.torque_speed_curve import TorqueSpeedCurve as TorqueSpeedCurve
     from mjrig.components.policies.policy import Policy as Policy
     from mjrig.components.policies.policy_file import PolicyFile as PolicyFile
     from mjrig.components.policies.policy_switch import PolicySwitch as PolicySwitch
     from mjrig.components.policies.terms.term import ObservationTerm as ObservationTerm
     from mjrig.components.policies.terms.view import View as View
-    from mjrig.components.props.height_field import HeightFieldProp as HeightFieldProp
     from mjrig.components.props.scenery import CameraProp as CameraProp
     from mjrig.components.props.scenery import GroundProp as GroundProp
     from mjrig.components.props.scenery import LightProp as LightProp
@@ -62,38 +60,40 @@ if TYPE_CHECKING:
     from mjrig.components.props.solids import MeshProp as MeshProp
     from mjrig.components.props.solids import SolidProp as SolidProp
     from mjrig.components.props.solids import SphereProp as SphereProp
+    from mjrig.components.props.terrain import Ground as Ground
+    from mjrig.components.props.terrain import HeightFieldProp as HeightFieldProp
     from mjrig.components.props.terrain import TerrainProp as TerrainProp
-    from mjrig.components.props.terrain_ground import Ground as Ground
-    from mjrig.components.props.terrain_ground import TerrainTile as TerrainTile
-    from mjrig.control.controller import ArticulationController as ArticulationController
+    from mjrig.components.props.terrain import TerrainTile as TerrainTile
+    from mjrig.core.control.controller import ArticulationController as ArticulationController
+    from mjrig.core.scene.actuator_kinds import ActuatorSensor as ActuatorSensor
 
 _HOME = {
-    "ActuatorSensor": "actuators.actuator_sensor",
+    "ActuatorSensor": "core.scene.actuator_kinds",
     "AdhesionActuator": "components.actuators.force_actuators",
-    "ArticulationController": "control.controller",
+    "ArticulationController": "core.control.controller",
     "BoxProp": "components.props.solids",
     "CameraProp": "components.props.scenery",
     "CapsuleProp": "components.props.solids",
-    "Clamp": "components.laws.clamp",
+    "Clamp": "components.laws.clamps",
     "CurrentServo": "components.laws.servo",
     "CylinderActuator": "components.actuators.force_actuators",
     "CylinderProp": "components.props.solids",
     "DamperActuator": "components.actuators.force_actuators",
-    "DCMotor": "components.laws.clamp",
+    "DCMotor": "components.laws.clamps",
     "DCMotorActuator": "components.actuators.dcmotor_actuator",
     "Delay": "components.laws.delay",
     "GeneralActuator": "components.actuators.force_actuators",
     "GroundProp": "components.props.scenery",
-    "Ground": "components.props.terrain_ground",
+    "Ground": "components.props.terrain",
     "GRU": "components.laws.networks",
-    "HeightFieldProp": "components.props.height_field",
+    "HeightFieldProp": "components.props.terrain",
     "IntVelocityActuator": "components.actuators.servo_actuators",
-    "JointFriction": "components.friction.joint_friction",
+    "JointFriction": "components.controllers.joint_friction",
     "Law": "components.laws.law",
-    "LawController": "components.controllers.law_controller",
+    "LawController": "components.controllers.pipeline_controller",
     "LightProp": "components.props.scenery",
     "LSTM": "components.laws.networks",
-    "MaxEffort": "components.laws.clamp",
+    "MaxEffort": "components.laws.clamps",
     "MeshProp": "components.props.solids",
     "MLP": "components.laws.networks",
     "MotorActuator": "components.actuators.force_actuators",
@@ -103,22 +103,22 @@ _HOME = {
     "OrientationActuator": "components.actuators.servo_actuators",
     "PassthroughController": "components.controllers.passthrough_controller",
     "PD": "components.laws.feedback",
-    "PDController": "components.controllers.pd_controller",
+    "PDController": "components.controllers.feedback_controllers",
     "PID": "components.laws.feedback",
     "PIDActuator": "components.actuators.servo_actuators",
-    "PIDController": "components.controllers.pid_controller",
+    "PIDController": "components.controllers.feedback_controllers",
     "Pipeline": "components.laws.pipeline",
     "Policy": "components.policies.policy",
     "PolicyFile": "components.policies.policy_file",
     "PolicySwitch": "components.policies.policy_switch",
     "PositionActuator": "components.actuators.servo_actuators",
-    "PositionTable": "components.laws.position_table",
+    "PositionTable": "components.laws.clamps",
     "ServoController": "components.controllers.servo_controller",
     "SolidProp": "components.props.solids",
     "SphereProp": "components.props.solids",
-    "TorqueSpeedCurve": "components.laws.torque_speed_curve",
+    "TorqueSpeedCurve": "components.laws.clamps",
     "TerrainProp": "components.props.terrain",
-    "TerrainTile": "components.props.terrain_ground",
+    "TerrainTile": "components.props.terrain",
     "TrotGait": "components.controllers.trot_gait",
     "VelocityActuator": "components.actuators.servo_actuators",
     "View": "components.policies.terms.view",

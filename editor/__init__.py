@@ -7,14 +7,14 @@ class of custom panels.
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from mjrig.lazy import exports
+from mjrig.core.lazy_exports import exports
 
 if TYPE_CHECKING:
-    from mjrig.editor.script import Viewer as Viewer
-    from mjrig.editor.script import view as view
     from mjrig.editor.ui.panel import Panel as Panel
+    from mjrig.editor.viewer import Viewer as Viewer
+    from mjrig.editor.viewer import view as view
 
-_HOME = {"Panel": "editor.ui.panel", "Viewer": "editor.script", "view": "editor.script"}
+_HOME = {"Panel": "editor.ui.panel", "Viewer": "editor.viewer", "view": "editor.viewer"}
 
 if not TYPE_CHECKING:  # lazily: the command line lists `edit` where no window can be opened
     _get, __dir__ = exports(__name__, _HOME)

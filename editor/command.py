@@ -5,10 +5,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from mjrig.errors import MissingExtraError
-from mjrig.terminal.help import examples
-from mjrig.terminal.run_options import add_debug, add_stream
-from mjrig.terminal.scene_options import add_trust, port
+from mjrig.cli.options import add_debug, add_stream, add_trust, port
+from mjrig.cli.terminal import examples
+from mjrig.core.errors import MissingExtraError
 
 
 def add(commands: Any) -> None:

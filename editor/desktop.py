@@ -8,13 +8,13 @@ from typing import Any
 
 from imgui_bundle import glfw_utils  # before glfw and mujoco: all of them share its GLFW
 
+from mjrig.core.errors import SceneError
 from mjrig.editor.assets.thumbnails import Picture
-from mjrig.editor.replay import gamepad
-from mjrig.editor.texts.texts import tr
+from mjrig.editor.panels import gamepad
+from mjrig.editor.text import tr
 from mjrig.editor.viewport import gl_view
-from mjrig.editor.viewport.views import SceneRenderer
+from mjrig.editor.viewport.scene_renderer import SceneRenderer
 from mjrig.editor.window.window import Window
-from mjrig.errors import SceneError
 
 
 def need_display() -> None:

@@ -1,22 +1,61 @@
-"""Open the editor's window and stay in it until it is closed."""
+"""Open the editor's window and run it until it is closed or a signal ends it."""
 
 import logging
-from collections.abc import Callable
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 
 import imgui_bundle  # noqa: F401 - before glfw and mujoco: all of them share its GLFW
 
-from mjrig.editor.assets.opening import is_recording, open_file
-from mjrig.editor.ending_signals import ending_signals
+from mjrig.core.errors import UntrustedError
+from mjrig.core.scene.editing.scene import Scene
+from mjrig.core.sim.world import World
 from mjrig.editor.screen import Screen, window_on
 from mjrig.editor.session import autosave
+from mjrig.editor.session.recording import streaming
 from mjrig.editor.session.session import Session
-from mjrig.editor.session.sim_thread import SimThread
+from mjrig.editor.session.simulation import SimThread
 from mjrig.editor.session.state import EditorState
-from mjrig.editor.session.streaming import streaming
-from mjrig.errors import UntrustedError
-from mjrig.scene_edit.scene import Scene
-from mjrig.sim.world import World
+from mjrig.editor.window.scene_files import is_recording, open_file
+
+# Ending signals -----------------------------------------------------------------------------------
+# Signals that end the editor: it closes its window and keeps unsaved changes.
+
+
+#: Windows has no SIGHUP.
+_ENDING = [
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+]
+
+
+@contextmanager
+def ending_signals(state: EditorState) -> Iterator[None]:
+    """Let a signal end the window's loop after its frame; a second one ends it at once.
+
+    Outside of the main thread, as in a notebook, signals are not the editor's.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def end(number: int, frame: FrameType | None) -> None:
+        if state.ended_by:  # the loop does not come round
+            raise SystemExit(128 + number)
+        state.ended_by = number
+
+    before = {number: signal.signal(number, end) for number in _ENDING}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+# Main ---------------------------------------------------------------------------------------------
+# Open the editor's window and stay in it until it is closed.
 
 
 class Editor:

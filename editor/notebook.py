@@ -6,16 +6,16 @@ from collections.abc import Callable
 
 import imgui_bundle  # noqa: F401 - before glfw and mujoco: all of them share its GLFW
 
+from mjrig.core.errors import BindingError, MjrigError
+from mjrig.core.sim.world import World
 from mjrig.editor.screen import window_on
 from mjrig.editor.session.session import Session
-from mjrig.editor.session.sim_thread import SimThread
+from mjrig.editor.session.simulation import SimThread
 from mjrig.editor.session.state import EditorState
-from mjrig.editor.texts.texts import tr
+from mjrig.editor.text import tr
 from mjrig.editor.web.live_window import LiveWindow
 from mjrig.editor.web.server import ServerSettings
 from mjrig.editor.window.window import Window
-from mjrig.errors import BindingError, MjrigError
-from mjrig.sim.world import World
 
 #: Pages that may hold the editor in a frame: notebooks on this computer or a tunnel, VS Code's too.
 _PARENTS = " ".join(

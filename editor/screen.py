@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from mjrig.editor.assets.thumbnails import Picture
-from mjrig.editor.replay.gamepad import Sticks
+from mjrig.editor.panels.gamepad import Sticks
 from mjrig.editor.session.state import EditorState
-from mjrig.editor.viewport.views import SceneRenderer
+from mjrig.editor.viewport.scene_renderer import SceneRenderer
 from mjrig.editor.window.window import Window
 
 

@@ -8,8 +8,8 @@ import webbrowser
 from pathlib import Path
 
 from mjrig.editor.main import opened
-from mjrig.editor.session.streaming import streaming
-from mjrig.editor.texts.texts import tr
+from mjrig.editor.session.recording import streaming
+from mjrig.editor.text import tr
 from mjrig.editor.web.live_window import LiveWindow
 from mjrig.editor.web.server import Server, ServerSettings
 

@@ -2,83 +2,83 @@
 
 from typing import TYPE_CHECKING
 
-from mjrig.lazy import exports
+from mjrig.core.lazy_exports import exports
 
 if TYPE_CHECKING:
     from mjrig.cli.show import show as show
-    from mjrig.control.articulation import Articulation as Articulation
-    from mjrig.control.controller import ArticulationController as ArticulationController
-    from mjrig.control.setpoints import Lease as Lease
-    from mjrig.control.setpoints import Setpoints as Setpoints
-    from mjrig.control.setpoints import Source as Source
-    from mjrig.errors import BindingError as BindingError
-    from mjrig.errors import ExecutionError as ExecutionError
-    from mjrig.errors import LeaseError as LeaseError
-    from mjrig.errors import MissingExtraError as MissingExtraError
-    from mjrig.errors import MjrigError as MjrigError
-    from mjrig.errors import PolicyError as PolicyError
-    from mjrig.errors import PropertyError as PropertyError
-    from mjrig.errors import RecordingError as RecordingError
-    from mjrig.errors import SceneError as SceneError
-    from mjrig.errors import UntrustedError as UntrustedError
-    from mjrig.model.binding import ActuatorBinding as ActuatorBinding
-    from mjrig.model.binding import BindingTable as BindingTable
-    from mjrig.properties.actions import action as action
-    from mjrig.properties.component import ActorComponent as ActorComponent
-    from mjrig.properties.component import Component as Component
-    from mjrig.properties.registry import register as register
-    from mjrig.recording.reading import read_recording as read_recording
-    from mjrig.recording.recorder import Recorder as Recorder
-    from mjrig.recording.recording import Recording as Recording
-    from mjrig.scene.pose import Pose as Pose
-    from mjrig.scene_edit.actor import Actor as Actor
-    from mjrig.scene_edit.scene import Scene as Scene
-    from mjrig.sim.batch import Batch as Batch
-    from mjrig.sim.policy_batch import PolicyBatch as PolicyBatch
-    from mjrig.sim.world import Snapshot as Snapshot
-    from mjrig.sim.world import World as World
-    from mjrig.sim2sim.compare.result import Replay as Replay
-    from mjrig.sim2sim.play.players import KinematicPlayer as KinematicPlayer
-    from mjrig.sim2sim.play.players import TargetsPlayer as TargetsPlayer
-    from mjrig.sim2sim.replaying import replay as replay
+    from mjrig.core.control.articulation import Articulation as Articulation
+    from mjrig.core.control.controller import ArticulationController as ArticulationController
+    from mjrig.core.control.setpoints import Lease as Lease
+    from mjrig.core.control.setpoints import Setpoints as Setpoints
+    from mjrig.core.control.setpoints import Source as Source
+    from mjrig.core.errors import BindingError as BindingError
+    from mjrig.core.errors import ExecutionError as ExecutionError
+    from mjrig.core.errors import LeaseError as LeaseError
+    from mjrig.core.errors import MissingExtraError as MissingExtraError
+    from mjrig.core.errors import MjrigError as MjrigError
+    from mjrig.core.errors import PolicyError as PolicyError
+    from mjrig.core.errors import PropertyError as PropertyError
+    from mjrig.core.errors import RecordingError as RecordingError
+    from mjrig.core.errors import SceneError as SceneError
+    from mjrig.core.errors import UntrustedError as UntrustedError
+    from mjrig.core.model.binding import ActuatorBinding as ActuatorBinding
+    from mjrig.core.model.binding import BindingTable as BindingTable
+    from mjrig.core.properties.actions import action as action
+    from mjrig.core.properties.component import ActorComponent as ActorComponent
+    from mjrig.core.properties.component import Component as Component
+    from mjrig.core.properties.registry import register as register
+    from mjrig.core.scene.editing.scene import Actor as Actor
+    from mjrig.core.scene.editing.scene import Scene as Scene
+    from mjrig.core.scene.pose import Pose as Pose
+    from mjrig.core.sim.batch import Batch as Batch
+    from mjrig.core.sim.policy_batch import PolicyBatch as PolicyBatch
+    from mjrig.core.sim.world import Snapshot as Snapshot
+    from mjrig.core.sim.world import World as World
+    from mjrig.data.recording.readers import read_recording as read_recording
+    from mjrig.data.recording.recorder import Recorder as Recorder
+    from mjrig.data.recording.recording import Recording as Recording
+    from mjrig.lab.replay.players import KinematicPlayer as KinematicPlayer
+    from mjrig.lab.replay.players import TargetsPlayer as TargetsPlayer
+    from mjrig.lab.replay.result import Replay as Replay
+    from mjrig.lab.replay.runner import replay as replay
 
 _HOME = {
-    "action": "properties.actions",
-    "Actor": "scene_edit.actor",
-    "Articulation": "control.articulation",
-    "ArticulationController": "control.controller",
-    "Batch": "sim.batch",
-    "ActuatorBinding": "model.binding",
-    "BindingTable": "model.binding",
-    "ActorComponent": "properties.component",
-    "Component": "properties.component",
-    "BindingError": "errors",
-    "ExecutionError": "errors",
-    "LeaseError": "errors",
-    "MissingExtraError": "errors",
-    "MjrigError": "errors",
-    "PolicyError": "errors",
-    "PropertyError": "errors",
-    "RecordingError": "errors",
-    "SceneError": "errors",
-    "UntrustedError": "errors",
-    "PolicyBatch": "sim.policy_batch",
-    "Pose": "scene.pose",
-    "register": "properties.registry",
-    "read_recording": "recording.reading",
-    "Recorder": "recording.recorder",
-    "Recording": "recording.recording",
-    "Scene": "scene_edit.scene",
-    "Lease": "control.setpoints",
-    "Setpoints": "control.setpoints",
-    "Source": "control.setpoints",
-    "KinematicPlayer": "sim2sim.play.players",
-    "TargetsPlayer": "sim2sim.play.players",
-    "replay": "sim2sim.replaying",
+    "action": "core.properties.actions",
+    "Actor": "core.scene.editing.scene",
+    "Articulation": "core.control.articulation",
+    "ArticulationController": "core.control.controller",
+    "Batch": "core.sim.batch",
+    "ActuatorBinding": "core.model.binding",
+    "BindingTable": "core.model.binding",
+    "ActorComponent": "core.properties.component",
+    "Component": "core.properties.component",
+    "BindingError": "core.errors",
+    "ExecutionError": "core.errors",
+    "LeaseError": "core.errors",
+    "MissingExtraError": "core.errors",
+    "MjrigError": "core.errors",
+    "PolicyError": "core.errors",
+    "PropertyError": "core.errors",
+    "RecordingError": "core.errors",
+    "SceneError": "core.errors",
+    "UntrustedError": "core.errors",
+    "PolicyBatch": "core.sim.policy_batch",
+    "Pose": "core.scene.pose",
+    "register": "core.properties.registry",
+    "read_recording": "data.recording.readers",
+    "Recorder": "data.recording.recorder",
+    "Recording": "data.recording.recording",
+    "Scene": "core.scene.editing.scene",
+    "Lease": "core.control.setpoints",
+    "Setpoints": "core.control.setpoints",
+    "Source": "core.control.setpoints",
+    "KinematicPlayer": "lab.replay.players",
+    "TargetsPlayer": "lab.replay.players",
+    "replay": "lab.replay.runner",
     "show": "cli.show",
-    "Replay": "sim2sim.compare.result",
-    "Snapshot": "sim.world",
-    "World": "sim.world",
+    "Replay": "lab.replay.result",
+    "Snapshot": "core.sim.world",
+    "World": "core.sim.world",
 }
 
 if not TYPE_CHECKING:  # lazily: `import mjrig` must stay light and import no mujoco, hence no glfw

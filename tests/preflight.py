@@ -1,8 +1,8 @@
 """What the tests of the pre-flight share."""
 
 import mjrig
-from mjrig.check.check import findings
-from mjrig.check.finding import Finding, Level
+from mjrig.core.findings import Finding, Level
+from mjrig.lab.check.preflight import findings
 from tests.worlds import make_world
 
 SOFT = {"kp": 1.0, "kv": 0.1}

@@ -24,14 +24,15 @@ def tool() -> ModuleType:
 @pytest.mark.parametrize(
     ("files", "expected"),
     [
-        (["plugin/scene/pose.py"], ["tests/plugin/scene"]),
-        (["plugin/sim/gone.py", "editor/ui/x.py"], ["tests/editor/ui", "tests/plugin/sim"]),
-        (["plugin/names.py"],
+        (["plugin/core/scene/pose.py"], ["tests/plugin/core/scene"]),
+        (["plugin/sim/gone.py", "editor/ui/x.py"], ["tests/editor/ui", "tests/plugin/core/sim"]),
+        (["plugin/core/names.py"],
          [f"tests/plugin/test_{name}.py"
           for name in ("attributes", "large_arrays", "names", "patterns")]),
         (["components/importers/stacks/rl_sar.py"], ["tests/components/importers/stacks"]),
-        (["tests/plugin/scene/test_include.py", "plugin/scene/pose.py"], ["tests/plugin/scene"]),
-        (["tests/plugin/scene/test_include.py"], ["tests/plugin/scene/test_include.py"]),
+        (["tests/plugin/core/scene/test_include.py", "plugin/core/scene/pose.py"],
+         ["tests/plugin/core/scene"]),
+        (["tests/plugin/core/scene/test_include.py"], ["tests/plugin/core/scene/test_include.py"]),
         (["tests/plugin/scene/test_gone.py"], []),
         (["tests/editor/inspector/inspected.py"], ["tests/editor/inspector"]),
         (["docs/scene.md", "README.md", "CHANGELOG.md"], ["tests/test_readme.py"]),
@@ -45,8 +46,8 @@ def test_a_file_is_tested_by_its_room(
 
 
 def test_rooms_are_added_by_name(tool: ModuleType) -> None:
-    found = tool.tests_of(["plugin/scene/pose.py"], ["sim", "session"])
-    assert found == ["tests/editor/session", "tests/plugin/scene", "tests/plugin/sim"]
+    found = tool.tests_of(["plugin/core/scene/pose.py"], ["sim", "session"])
+    assert found == ["tests/editor/session", "tests/plugin/core/scene", "tests/plugin/core/sim"]
 
 
 def test_every_room_that_has_tests_of_its_own_is_found(tool: ModuleType) -> None:

@@ -24,7 +24,9 @@ def _names(page: Path) -> set[str]:
 def test_documented_names_exist() -> None:
     names = sorted({name for page in PAGES for name in _names(page)})
     assert "mjrig.sim.export" in names
-    modules = ["mjrig.components.importers.sources.found"]  # named as a module to import
+    modules = [
+        "mjrig.components.importers.sources.policy_description"
+    ]  # named as a module to import
     for module in modules:
         import_module(module)
     # One process for each would take a minute; a name must not depend on the order either.

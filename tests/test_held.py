@@ -21,11 +21,11 @@ import pytest
 import mjrig
 from mjrig.components import PDController
 from mjrig.components.laws.onnx_file import OnnxFile
-from mjrig.errors import MjrigError
-from mjrig.sim2sim.report.html import page
+from mjrig.core.errors import MjrigError
+from mjrig.lab.replay.report import page
 from tests.campaign import CAMPAIGN, Tally
 from tests.conftest import HINGE
-from tests.plugin.sim2sim.recorded import biped, from_world
+from tests.plugin.lab.replay.recorded import biped, from_world
 from tests.worlds import make_world
 
 pytestmark = pytest.mark.campaign

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import mjrig
-from mjrig.motors.motor_file import MotorFile
+from mjrig.core.scene.motor_file import MotorFile
 from tests.places import ROOT
 
 PAGE = ROOT / "docs" / "motors.md"

@@ -5,8 +5,8 @@ import re
 import pytest
 
 import mjrig
-from mjrig.check.check import findings
-from mjrig.check.finding import lines_of
+from mjrig.core.findings import lines_of
+from mjrig.lab.check.preflight import findings
 from tests.places import ROOT
 
 PAGE = ROOT / "docs/preflight.md"

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from mjrig.cli.main import main
-from mjrig.scene_edit.scene import Scene
-from mjrig.sim.world import World
+from mjrig.core.scene.editing.scene import Scene
+from mjrig.core.sim.world import World
 from tests.places import ROOT
 from tests.worlds import arm
 
@@ -83,7 +83,7 @@ def test_the_extending_example_runs_from_the_command_line(
 def test_the_extending_example_can_be_registered(
     beside: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mjrig.properties.registry._registered", {})
+    monkeypatch.setattr("mjrig.core.properties.registry._registered", {})
     names: dict[str, Any] = {"__name__": "notebook"}
     for example in blocks("docs/extending.md", "python"):
         exec(compile(example, "docs/extending.md", "exec"), names)
@@ -165,8 +165,8 @@ def _scene_examples() -> list[tuple[str, str]]:
 
 
 def test_every_scene_of_the_page_about_scenes_loads_and_runs(tmp_path: Path) -> None:
-    from mjrig.scene_edit.scene import Scene
-    from mjrig.sim.world import World
+    from mjrig.core.scene.editing.scene import Scene
+    from mjrig.core.sim.world import World
 
     examples = _scene_examples()
     assert len(examples) >= 10
@@ -185,7 +185,7 @@ def test_every_scene_of_the_page_about_scenes_loads_and_runs(tmp_path: Path) -> 
 def test_the_program_of_the_page_about_scenes_runs(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from mjrig.scene_edit.scene import Scene
+    from mjrig.core.scene.editing.scene import Scene
 
     monkeypatch.chdir(tmp_path)
     (example,) = blocks("docs/scenes.md", "python")

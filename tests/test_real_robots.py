@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import mjrig
-from mjrig.arrays import FloatArray
 from mjrig.components import PDController
+from mjrig.core.arrays import FloatArray
 from tests.places import SHARED
 
 MODELS = SHARED / "robots" / "models"

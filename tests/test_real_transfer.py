@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import mjrig
-from mjrig.components.importers.importing import import_policy
+from mjrig.components.importers.policy_import import import_policy
 from tests.places import SHARED
 
 ROBOTS = SHARED / "robots"

@@ -8,7 +8,7 @@ import pytest
 
 from mjrig.cli.main import main
 from tests.places import ROOT
-from tests.plugin.warp.c_device import on_c
+from tests.plugin.core.sim.c_device import on_c
 
 __all__ = ["on_c"]  # a fixture
 PAGE = ROOT / "docs/sweeps.md"

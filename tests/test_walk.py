@@ -12,7 +12,7 @@ import pytest
 
 import mjrig
 from mjrig.cli.main import main
-from mjrig.control.policy import PolicyComponent
+from mjrig.core.control.policy import PolicyComponent
 from tests.places import ROOT
 
 SCENE = Path(str(files("mjrig.config").joinpath("scenes", "quadruped_walk.yaml")))

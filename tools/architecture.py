@@ -22,92 +22,58 @@ ROOT = Path(__file__).resolve().parent.parent
 PICTURE = ROOT / "docs" / "images" / "architecture.svg"
 FOLDERS = {"plugin": "mjrig", "components": "mjrig.components", "editor": "mjrig.editor"}
 
-#: Every room, lowest first: a room imports itself and rooms above it in this list only.
-ROOMS = {
+#: Every package, lowest first: a package imports itself and packages above it in this list only.
+#: A module belongs to the longest name in the list that its own name begins with.
+PACKAGES = {
     "plugin": (
+        "mjrig.core",
+        "mjrig.core.files",
+        "mjrig.core.processes",
+        "mjrig.core.properties",
+        "mjrig.core.yaml_text",
+        "mjrig.core.scene",
+        "mjrig.core.model",
+        "mjrig.core.control",
+        "mjrig.core.scene.editing",
+        "mjrig.core.findings",
+        "mjrig.core.sim",
+        "mjrig.data.recording",
+        "mjrig.data.robot_logs",
+        "mjrig.data.streams",
+        "mjrig.data.gym",
+        "mjrig.lab.report",
+        "mjrig.lab.check",
+        "mjrig.lab.responses",
+        "mjrig.lab.gains",
+        "mjrig.lab.replay",
+        "mjrig.lab.fit",
+        "mjrig.lab.sweep",
+        "mjrig.lab.bench",
         "mjrig",
-        "mjrig.files",
-        "mjrig.workers",
-        "mjrig.properties",
-        "mjrig.yaml_text",
-        "mjrig.actuators",
-        "mjrig.motors",
-        "mjrig.scene",
-        "mjrig.model_files",
-        "mjrig.model",
-        "mjrig.readings",
-        "mjrig.control",
-        "mjrig.scene_edit",
-        "mjrig.sim",
-        "mjrig.warp",
-        "mjrig.terminal",
-        "mjrig.streams",
-        "mjrig.check",
-        "mjrig.gains",
-        "mjrig.recording.integrity",
-        "mjrig.recording.memory",
-        "mjrig.recording",
-        "mjrig.robot_logs.messages",
-        "mjrig.robot_logs.containers",
-        "mjrig.robot_logs.mapping",
-        "mjrig.robot_logs.exchange",
-        "mjrig.robot_logs",
-        "mjrig.sim2sim.compare",
-        "mjrig.sim2sim.play",
-        "mjrig.sim2sim.recorded_policy",
-        "mjrig.sim2sim.diagnose",
-        "mjrig.sim2sim.modes",
-        "mjrig.sim2sim.report",
-        "mjrig.sim2sim",
-        "mjrig.tuning.responses",
-        "mjrig.tuning.assignment",
-        "mjrig.tuning.simulated",
-        "mjrig.tuning.least_squares",
-        "mjrig.tuning.estimates",
-        "mjrig.tuning.effort_fits",
-        "mjrig.tuning.fitting",
-        "mjrig.tuning.excitation",
-        "mjrig.tuning.objectives",
-        "mjrig.tuning.sweeps",
-        "mjrig.tuning.suites",
-        "mjrig.tuning",
-        "mjrig.gym",
-        "mjrig.starting",
         "mjrig.cli",
     ),
     "components": (
         "mjrig.components.laws",
         "mjrig.components.executions",
         "mjrig.components.controllers",
-        "mjrig.components.friction",
         "mjrig.components.actuators",
         "mjrig.components.props",
-        "mjrig.components.policies.terms",
         "mjrig.components.policies",
         "mjrig.components.bridges.dds",
         "mjrig.components.bridges",
         "mjrig.components",
-        "mjrig.components.importers.sources",
-        "mjrig.components.importers.isaac",
-        "mjrig.components.importers.recordings",
-        "mjrig.components.importers.stacks",
         "mjrig.components.importers",
     ),
     "editor": (
-        "mjrig.editor.texts",
-        "mjrig.editor.signals",
+        "mjrig.editor.text",
         "mjrig.editor.edits",
         "mjrig.editor.session",
         "mjrig.editor.ui",
-        "mjrig.editor.inspector",
-        "mjrig.editor.plots",
+        "mjrig.editor.panels",
         "mjrig.editor.gains",
-        "mjrig.editor.elements",
+        "mjrig.editor.inspector",
         "mjrig.editor.tune",
-        "mjrig.editor.check",
-        "mjrig.editor.console",
         "mjrig.editor.replay",
-        "mjrig.editor.serve",
         "mjrig.editor.assets",
         "mjrig.editor.viewport",
         "mjrig.editor.window",
@@ -115,7 +81,7 @@ ROOMS = {
         "mjrig.editor",
     ),
 }
-ORDER = {room: i for i, room in enumerate(r for rooms in ROOMS.values() for r in rooms)}
+ORDER = {room: i for i, room in enumerate(r for rooms in PACKAGES.values() for r in rooms)}
 _MODULE = re.compile(r"(mjrig(?:\.\w+)+)(?::\w+)?")
 
 
@@ -197,10 +163,11 @@ def graph(root: Path = ROOT) -> list[Import]:
     ]
 
 
-def room_of(module: str, known: Mapping[str, Path]) -> str:
-    """The room a module is in: its folder."""
-    is_package = known[module].name == "__init__.py"
-    return module if is_package or module in ORDER else module.rpartition(".")[0]
+def package_of(module: str) -> str:
+    """The listed package that a module belongs to; its own folder if none is listed."""
+    words = module.split(".")
+    prefixes = [".".join(words[:n]) for n in range(len(words), 0, -1)]
+    return next((prefix for prefix in prefixes if prefix in ORDER), module)
 
 
 def circle(found: Iterable[Import]) -> list[str]:
@@ -219,7 +186,7 @@ def against_the_order(found: Iterable[Import], known: Mapping[str, Path]) -> lis
     """Imports of a room that stands lower in the list, and rooms that are not in it."""
     problems = set()
     for one in found:
-        rooms = room_of(one.importer, known), room_of(one.imported, known)
+        rooms = package_of(one.importer), package_of(one.imported)
         problems |= {f"{room}: is not among the rooms" for room in rooms if room not in ORDER}
         if one.importer in {"mjrig", "mjrig.__main__"}:  # the public names, and the program
             continue
@@ -243,7 +210,7 @@ def room_imports(found: Iterable[Import], known: Mapping[str, Path]) -> dict[tup
     for one in found:
         if one.importer in {"mjrig", "mjrig.__main__"}:
             continue
-        pair = room_of(one.importer, known), room_of(one.imported, known)
+        pair = package_of(one.importer), package_of(one.imported)
         if pair[0] != pair[1]:
             counts[pair] = counts.get(pair, 0) + 1
     return counts
@@ -257,11 +224,11 @@ def svg(found: Iterable[Import], known: Mapping[str, Path]) -> str:
     found = list(found)
     sizes: dict[str, int] = {}
     for module, path in known.items():
-        room = room_of(module, known)
+        room = package_of(module)
         sizes[room] = sizes.get(room, 0) + (path.name != "__init__.py")
     places: dict[str, tuple[float, float]] = {}
     boxes = []
-    for column, (folder, rooms) in enumerate(ROOMS.items()):
+    for column, (folder, rooms) in enumerate(PACKAGES.items()):
         x = _LEFT + column * (_WIDTH + _GAP)
         boxes.append(
             f'<text x="{x}" y="40" font-size="18" font-weight="600" '
@@ -271,7 +238,7 @@ def svg(found: Iterable[Import], known: Mapping[str, Path]) -> str:
             y = _TOP + row * (_ROW + 6)
             places[room] = x, y + _ROW / 2
             boxes.append(_box(folder, room, sizes.get(room, 0), x, y))
-    height = _TOP + max(map(len, ROOMS.values())) * (_ROW + 6) + 20
+    height = _TOP + max(map(len, PACKAGES.values())) * (_ROW + 6) + 20
     width = _LEFT + 3 * (_WIDTH + _GAP)
     arrows = [_arrow(places[a], places[b]) for a, b in _direct(room_imports(found, known))]
     return "\n".join(

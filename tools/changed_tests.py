@@ -3,8 +3,8 @@
     python tools/changed_tests.py           # of changed and new files
     python tools/changed_tests.py sim cli   # and of these rooms, wherever they are
 
-The tests mirror the rooms: plugin/scene/pose.py is tested by tests/plugin/scene. What other rooms
-make of a change is found by `make test`.
+The tests mirror the packages: plugin/core/scene/pose.py is tested by tests/plugin/core/scene.
+`make test` finds the effects of a change on other packages.
 """
 
 import subprocess

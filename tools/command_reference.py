@@ -20,7 +20,7 @@ def page() -> str:
     """The whole page."""
     os.environ["COLUMNS"] = WIDTH
     from mjrig.cli.main import program
-    from mjrig.terminal.help import grouped
+    from mjrig.cli.terminal import grouped
 
     lines = ["# Commands", "", "What `mjrig COMMAND --help` prints.", ""]
     commands = _choices(program())

@@ -116,9 +116,9 @@ def make(name: str, scale: float, folder: Path) -> None:
     """Open the window, do what the picture shows, and write it."""
     from imgui_bundle import hello_imgui
 
+    from mjrig.core.scene.editing.scene import Scene
     from mjrig.editor.main import Editor
     from mjrig.editor.window.capture import save_picture
-    from mjrig.scene_edit.scene import Scene
 
     script, scene = PICTURES[name]
     editor = Editor(Scene.load(Path("config/scenes") / f"{scene}.yaml"))

@@ -24,7 +24,7 @@ SHOWING = frozenset(
 EXEMPT = frozenset(
     {
         "editor/command.py",  # of the command line
-        "editor/session/window_words.py",  # patterns in messages of the library
+        "editor/text.py",  # patterns in messages of the library
         "editor/web/connection.py",  # answers to programs that are no pages of the editor
         "editor/web/protocol.py",
         "editor/web/requests.py",

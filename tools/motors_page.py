@@ -10,9 +10,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from mjrig.motors.library import bundled, find_motor
-from mjrig.motors.motor import Motor
-from mjrig.properties.has_properties import HasProperties
+from mjrig.core.properties.has_properties import HasProperties
+from mjrig.core.scene.motors import Motor, bundled, find_motor
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "motors.md"
 _BLOCK = re.compile(r"(<!-- library -->\n).*?(<!-- end of library -->)", re.DOTALL)

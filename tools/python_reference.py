@@ -38,19 +38,21 @@ PACKAGES = {
 #: Classes that are not exported but that public names hand out.
 HANDED_OUT = {
     "mjrig": (
-        "mjrig.errors.NeedsNewWorld", "mjrig.errors.FitError", "mjrig.errors.LocatedError",
-        "mjrig.control.policy.PolicyComponent",
+        "mjrig.core.errors.NeedsNewWorld", "mjrig.core.errors.FitError",
+        "mjrig.core.errors.LocatedError",
+        "mjrig.core.control.policy.PolicyComponent",
     ),
     "mjrig.components": (
-        "mjrig.actuators.actuator.Actuator",
+        "mjrig.core.scene.actuator.Actuator",
         "mjrig.components.controllers.pipeline_controller.PipelineController",
     ),
-    "mjrig.sim": ("mjrig.sim.batch_robot.BatchRobot", "mjrig.control.policy.BatchPolicy"),
+    "mjrig.sim": ("mjrig.core.sim.batch_robot.BatchRobot", "mjrig.core.control.policy.BatchPolicy"),
     "mjrig.recording": (
-        "mjrig.recording.recording.ActorRecording", "mjrig.recording.recording.JointColumns",
-        "mjrig.recording.recording.RecordedCommands", "mjrig.recording.recording.Efforts",
-        "mjrig.recording.recording.PolicyTicks", "mjrig.recording.recording.GainChange",
-        "mjrig.recording.recording.IntegrationStates",
+        "mjrig.data.recording.recording.ActorRecording",
+        "mjrig.data.recording.recording.JointColumns",
+        "mjrig.data.recording.recording.RecordedCommands", "mjrig.data.recording.recording.Efforts",
+        "mjrig.data.recording.recording.PolicyTicks", "mjrig.data.recording.recording.GainChange",
+        "mjrig.data.recording.recording.IntegrationStates",
     ),
 }  # fmt: skip
 _SECTIONS = ("Args:", "Attributes:", "Raises:", "Returns:", "Yields:")

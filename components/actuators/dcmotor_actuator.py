@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-from mjrig.actuators.actuator import Actuator, Problem
-from mjrig.actuators.actuator_kinds import INPUTS, Inputs
-from mjrig.properties.array_kinds import Vector
-from mjrig.properties.scalar_kinds import Float
+from mjrig.core.properties.collection_kinds import Vector
+from mjrig.core.properties.scalar_kinds import Float
+from mjrig.core.scene.actuator import Actuator, Problem
+from mjrig.core.scene.actuator_kinds import INPUTS, Inputs
 
 _CONTROLLER_INPUTS = INPUTS["pos"] | INPUTS["vel"] | INPUTS["ff"]
 

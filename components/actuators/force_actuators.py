@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 
 import mujoco
 
-from mjrig.actuators.actuator import Actuator, Problem
-from mjrig.model.actuator_checks import span
-from mjrig.properties.array_kinds import Vector
-from mjrig.properties.scalar_kinds import Float, OptionalFloat
+from mjrig.core.model.actuator_checks import span
+from mjrig.core.properties.collection_kinds import Vector
+from mjrig.core.properties.scalar_kinds import Float, OptionalFloat
+from mjrig.core.scene.actuator import Actuator, Problem
 
 
 class GeneralActuator(Actuator):

@@ -4,11 +4,11 @@ from abc import ABC
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-from mjrig.actuators.actuator import Actuator, Problem
-from mjrig.actuators.actuator_kinds import CHARTS, INPUTS, Inputs
-from mjrig.model.actuator_checks import span
-from mjrig.properties.array_kinds import Vector
-from mjrig.properties.scalar_kinds import Float
+from mjrig.core.model.actuator_checks import span
+from mjrig.core.properties.collection_kinds import Vector
+from mjrig.core.properties.scalar_kinds import Float
+from mjrig.core.scene.actuator import Actuator, Problem
+from mjrig.core.scene.actuator_kinds import CHARTS, INPUTS, Inputs
 
 _UNSET = -1.0
 

@@ -4,15 +4,14 @@ import math
 from enum import StrEnum
 from typing import Any, Protocol
 
-from mjrig.components.bridges.event_limits import EventLimiter, shortened
 from mjrig.components.bridges.motors import Motors
-from mjrig.components.bridges.traffic import Traffic
-from mjrig.control.articulation import Articulation
-from mjrig.errors import LeaseError
-from mjrig.properties.component import ActorComponent
-from mjrig.properties.hooks import required
-from mjrig.properties.scalar_kinds import Bool, Choice, Float
-from mjrig.sim.world import World
+from mjrig.components.bridges.traffic import EventLimiter, Traffic, shortened
+from mjrig.core.control.articulation import Articulation
+from mjrig.core.errors import LeaseError
+from mjrig.core.properties.component import ActorComponent
+from mjrig.core.properties.hooks import required
+from mjrig.core.properties.scalar_kinds import Bool, Choice, Float
+from mjrig.core.sim.world import World
 
 
 class ServedWorld(Protocol):

@@ -6,15 +6,23 @@ import signal
 import sys
 from typing import TYPE_CHECKING, Any
 
-from mjrig.terminal.help import examples
-from mjrig.terminal.run_options import add_debug, add_execution, add_recording, add_stream
-from mjrig.terminal.scene_options import add_scene, add_scene_options, load_scene, number_from_zero
+from mjrig.cli.options import (
+    add_debug,
+    add_execution,
+    add_recording,
+    add_scene,
+    add_scene_options,
+    add_stream,
+    load_scene,
+    number_from_zero,
+)
+from mjrig.cli.terminal import examples
 
 if TYPE_CHECKING:
     from mjrig.components.bridges.bridge import Bridge
     from mjrig.components.bridges.serving import Serving
-    from mjrig.recording.recorder import Recorder
-    from mjrig.streams.stream import Stream
+    from mjrig.data.recording.recorder import Recorder
+    from mjrig.data.streams.stream import Stream
 
 
 def add(commands: Any) -> None:
@@ -64,8 +72,8 @@ def run(options: argparse.Namespace) -> int:
     from contextlib import ExitStack
 
     from mjrig.components.bridges.serving import Serving
-    from mjrig.sim.world import World
-    from mjrig.workers.punctual import TURN, Priority, Punctual
+    from mjrig.core.processes.realtime_priority import TURN, Priority, Punctual
+    from mjrig.core.sim.world import World
 
     world = World(load_scene(options), options.execution)
     with ExitStack() as stack:
@@ -102,7 +110,7 @@ def run(options: argparse.Namespace) -> int:
 def _recorders(world: Any, options: argparse.Namespace) -> "list[Recorder]":
     if options.record is None:
         return []
-    from mjrig.recording.recorder import Recorder
+    from mjrig.data.recording.recorder import Recorder
 
     return [Recorder(world, options.record, overwrite=options.overwrite)]
 
@@ -110,8 +118,8 @@ def _recorders(world: Any, options: argparse.Namespace) -> "list[Recorder]":
 def _streams(world: Any, wanted: str | None) -> "list[Stream]":
     if wanted is None:
         return []
-    from mjrig.streams.sinks import sink_named
-    from mjrig.streams.stream import Stream
+    from mjrig.data.streams.sinks import sink_named
+    from mjrig.data.streams.stream import Stream
 
     return [Stream(world, sink_named(wanted))]
 
@@ -127,7 +135,7 @@ class _Traffic:
     """
 
     def __init__(self, serving: "Serving") -> None:
-        from mjrig.components.bridges.event_limits import LogBudget
+        from mjrig.components.bridges.traffic import LogBudget
 
         self._serving, self._events = serving, serving.world.event_count
         self._budget = LogBudget()

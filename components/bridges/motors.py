@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mjrig.arrays import FloatArray
-from mjrig.components.controllers.pd_controller import PDController
-from mjrig.components.laws.gather import as_slice
-from mjrig.control.articulation import Articulation
-from mjrig.control.setpoints import FEEDFORWARD, POSITION, VELOCITY, Lease, Source
-from mjrig.errors import BindingError
-from mjrig.model.binding import ActuatorBinding
-from mjrig.names import literal
+from mjrig.components.controllers.feedback_controllers import PDController
+from mjrig.components.laws.pipeline_arrays import as_slice
+from mjrig.core.arrays import FloatArray
+from mjrig.core.control.articulation import Articulation
+from mjrig.core.control.setpoints import FEEDFORWARD, POSITION, VELOCITY, Lease, Source
+from mjrig.core.errors import BindingError
+from mjrig.core.model.binding import ActuatorBinding
+from mjrig.core.names import literal
 
 
 class Motors:

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from mjrig.arrays import FloatArray
-from mjrig.components.bridges.event_limits import shortened
-from mjrig.errors import MjrigError
-from mjrig.names import suggestion
+from mjrig.components.bridges.traffic import shortened
+from mjrig.core.arrays import FloatArray
+from mjrig.core.errors import MjrigError
+from mjrig.core.names import suggestion
 
 #: Grows when a client of an older protocol would misunderstand.
 PROTOCOL = 1

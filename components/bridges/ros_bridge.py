@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from mjrig.arrays import FloatArray
-from mjrig.components.bridges.dds.ros_wire import TARGETS, RosWire
+from mjrig.components.bridges.dds.ros_messages import TARGETS, RosWire
 from mjrig.components.bridges.dds_bridge import DdsBridge
-from mjrig.components.bridges.event_limits import reason_of
 from mjrig.components.bridges.motors import Motors, motors_hint
-from mjrig.control.articulation import Articulation
-from mjrig.errors import BindingError
-from mjrig.properties.scalar_kinds import Float, Text
+from mjrig.components.bridges.traffic import reason_of
+from mjrig.core.arrays import FloatArray
+from mjrig.core.control.articulation import Articulation
+from mjrig.core.errors import BindingError
+from mjrig.core.properties.scalar_kinds import Float, Text
 
 
 class RosBridge(DdsBridge):

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from mjrig.components.bridges.bridge import Bridge
-from mjrig.errors import MjrigError
-from mjrig.sim.world import World
-from mjrig.workers.punctual import Priority, Punctual
+from mjrig.core.errors import MjrigError
+from mjrig.core.processes.realtime_priority import Priority, Punctual
+from mjrig.core.sim.world import World
 
 #: How far the world may lag behind the clock before the lag is dropped [s].
 LAG = 0.1

@@ -6,9 +6,9 @@ from mjrig.components.controllers.pipeline_controller import PipelineController
 from mjrig.components.laws.law import Law
 from mjrig.components.laws.networks import GRU, LSTM, MLP, NetworkLaw
 from mjrig.components.laws.onnx_file import OnnxFile
-from mjrig.errors import PropertyError
-from mjrig.properties.mapping_kinds import Table, anything
-from mjrig.properties.scalar_kinds import Choice, FilePath
+from mjrig.core.errors import PropertyError
+from mjrig.core.properties.collection_kinds import Table, anything
+from mjrig.core.properties.scalar_kinds import Choice, FilePath
 
 
 class Network(StrEnum):

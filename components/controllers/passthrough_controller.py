@@ -2,11 +2,11 @@
 
 from typing import Any, ClassVar
 
-from mjrig.control.controller import ArticulationController
-from mjrig.control.execution import Support
-from mjrig.control.passthrough_writers import direct_writers
-from mjrig.control.setpoints import Source
-from mjrig.model.binding import ActuatorBinding
+from mjrig.core.control.controller import ArticulationController
+from mjrig.core.control.execution import Support
+from mjrig.core.control.passthrough_writers import direct_writers
+from mjrig.core.control.setpoints import Source
+from mjrig.core.model.binding import ActuatorBinding
 
 
 class PassthroughController(ArticulationController):

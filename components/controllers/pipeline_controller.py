@@ -1,28 +1,314 @@
 """PipelineController: base class of controllers with a law: delay → law → clamps."""
 
+import math
 from abc import ABC
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from enum import StrEnum
+from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
 
-from mjrig.arrays import FloatArray, read_only
-from mjrig.components.controllers.pipeline_owner import EffortMode, PipelineOwner
 from mjrig.components.executions.compiled_run import CompiledRun, why_no_numba
-from mjrig.components.executions.native_form import native_form_of, why_not_native
-from mjrig.components.executions.native_run import NativeRun
+from mjrig.components.executions.native_run import (
+    NativeRun,
+    limits_of,
+    native_form_of,
+    why_not_native,
+)
+from mjrig.components.executions.pipeline_run import EveryTick, PipelineRun
 from mjrig.components.executions.python_run import DirectRun, ImplicitRun, PythonRun
-from mjrig.components.executions.run import EveryTick, PipelineRun
-from mjrig.components.laws.delay import DELAY_STATE
-from mjrig.components.laws.gather import Operation
-from mjrig.components.laws.law import Implicit
+from mjrig.components.laws.clamps import Clamp, DCMotor, MaxEffort, TorqueSpeedCurve
+from mjrig.components.laws.delay import DELAY_STATE, Delay
+from mjrig.components.laws.law import Implicit, Law
 from mjrig.components.laws.pipeline import Pipeline
-from mjrig.control.execution import Execution, Support, is_implicit
-from mjrig.control.lowering import Lowered, NativeForm
-from mjrig.control.setpoints import Source
-from mjrig.errors import NeedsNewWorld, PropertyError
-from mjrig.model.binding import ActuatorBinding
-from mjrig.readings.effort_log import EffortLog
+from mjrig.components.laws.pipeline_arrays import Operation, PipelineSpace, Precision
+from mjrig.core.arrays import FloatArray, read_only
+from mjrig.core.control.controller import ArticulationController
+from mjrig.core.control.efforts import EffortLog
+from mjrig.core.control.execution import Execution, Support, is_implicit
+from mjrig.core.control.finite_guard import LARGEST
+from mjrig.core.control.lowering import Lowered, NativeForm
+from mjrig.core.control.setpoints import Source
+from mjrig.core.errors import NeedsNewWorld, PropertyError
+from mjrig.core.model.binding import ActuatorBinding
+from mjrig.core.properties.hooks import required
+from mjrig.core.properties.nested_kinds import Nested, NestedList
+from mjrig.core.properties.per_actuator import PerActuator, authored, patch, resolved
+from mjrig.core.properties.scalar_kinds import Bool, Choice, Float, Int
+from mjrig.core.scene.motors import Motor
+
+# Motor clamps -------------------------------------------------------------------------------------
+# Torque-speed limits of the motors that a scene names, as clamps of the controllers on them.
+
+
+#: Clamps that are a motor's limits: one in the scene comes in place of the motor's own.
+OF_MOTORS = (DCMotor, TorqueSpeedCurve)
+_CURVE = ("x1", "x2", "y1", "y2")
+_LINE = ("saturation_effort", "velocity_limit", "max_effort")
+
+
+def motor_clamps(bindings: Sequence[ActuatorBinding], own: Iterable[Clamp]) -> dict[str, Clamp]:
+    """The clamps that the motors of these actuators need, by name.
+
+    Args:
+        bindings: the actuators, with their motors.
+        own: the clamps of the controller; one that is a motor's limit leaves no need for another.
+    """
+    if any(isinstance(clamp, OF_MOTORS) for clamp in own):
+        return {}
+    motors = [binding.motor for binding in bindings]
+    found: dict[str, Clamp] = {}
+    if any(m is not None and m.curve is not None for m in motors):
+        values = _values(motors, lambda motor: motor.curve, _CURVE)
+        found["motor curve"] = TorqueSpeedCurve(**values)
+    if any(m is not None and m.curve is None and m.line is not None for m in motors):
+        values = _values(motors, lambda motor: None if motor.curve else motor.line, _LINE)
+        found["motor line"] = DCMotor(**values)
+    return found
+
+
+def _values(
+    motors: Sequence[Motor | None], part: Callable[[Motor], object], names: Iterable[str]
+) -> dict[str, list[float]]:
+    """One value per actuator; infinite where its motor has no such limit."""
+    parts = [None if motor is None else part(motor) for motor in motors]
+    return {
+        name: [math.inf if p is None else float(getattr(p, name)) for p in parts] for name in names
+    }
+
+
+# Pipeline owner -----------------------------------------------------------------------------------
+# PipelineOwner: the properties of the controllers with a law, and the pipeline made of them.
+
+
+class EffortMode(StrEnum):
+    """State the effort is computed from: at the start or at the end of the step."""
+
+    EXPLICIT = "explicit"
+    IMPLICIT = "implicit"
+
+
+class PipelineOwner(ArticulationController):
+    """Owns a pipeline: delay → law → clamps for the actuators of a controller.
+
+    With g = gear·gain the law is evaluated in actuator space: q, v, q* and v* times g, feedforward
+    and limits divided by g, gains by g². Its value is the ctrl, and the joint effort is g times it.
+    Only this form is bit-identical to MuJoCo for any gear. A law or clamp without `any_space`
+    makes the whole pipeline run in joint space.
+    """
+
+    default_torque_limit = Float(
+        200.0,
+        min=0.0,
+        soft_max=400.0,
+        unit="N·m",
+        category="Limits",
+        doc="Effort limit of actuators that torque_limit does not name.",
+    )
+    torque_limit = PerActuator(
+        fallback="default_torque_limit",
+        min=0.0,
+        soft_max=400.0,
+        unit="N·m",
+        category="Limits",
+        doc="Largest effort per actuator, at the joint, after all clamps; inf: none but MuJoCo's.",
+    )
+    delay = Nested(Delay, structural=True, category="Actuation", doc="Delay of the commands.")
+    clamps = NestedList(
+        Clamp,
+        structural=True,
+        category="Actuation",
+        doc="Effort limits of the motors, applied in this order, before torque_limit.",
+    )
+    law = Nested(
+        Law,
+        polymorphic=True,
+        structural=True,
+        category="Actuation",
+        doc="Control law that replaces the controller's own.",
+    )
+    decimation = Int(
+        1,
+        min=1,
+        max=100_000,
+        soft_max=20,
+        unit="steps",
+        structural=True,
+        category="Actuation",
+        doc="Physics steps per control step; the effort is held in between.",
+    )
+    effort = Choice(
+        EffortMode.EXPLICIT,
+        structural=True,
+        category="Numerics",
+        doc="implicit: effort at the end of the step, so that stiff gains stay stable.",
+    )
+    count_clamps = Bool(
+        False,
+        category="Telemetry",
+        doc="Check a native law after every step, so that every clamping is counted; slower.",
+    )
+    clamp_targets = Bool(
+        False,
+        structural=True,
+        category="Targets",
+        doc="Clamp position targets to the joint range.",
+    )
+    precision = Choice(
+        Precision.FLOAT64,
+        structural=True,
+        category="Numerics",
+        doc="float32: precision and operation order of training stacks.",
+    )
+
+    #: The gains of the controller's own law, unused with a `law`.
+    own_gains: ClassVar[tuple[str, ...]] = ()
+
+    _pipe: Pipeline
+    #: What the pipeline was made of in a draft, until it is bound; None: it must be made.
+    _drafted: object
+    _tick: float
+    _limit: MaxEffort
+    _motor_clamps: dict[str, Clamp]
+
+    def _own_validate(self) -> None:
+        super()._own_validate()
+        if self.law is not None:
+            own = [n for n in self.own_gains if self.is_authored(n)]
+            if own:
+                raise PropertyError(
+                    f"{self.label}.{own[0]}: has no effect with law; give it to the law, "
+                    "or remove law",
+                    (own[0],),
+                )
+
+    @required()
+    def make_law(self) -> Law:
+        """Hook: the controller's own law."""
+        raise NotImplementedError
+
+    def load_law(self, law: Any) -> None:
+        """Hook: the controller's own law has its gains; load further parameters."""
+
+    def _own_load_law(self, law: Any) -> None:
+        """The base classes' own part of `load_law`."""
+
+    def gains(self) -> dict[str, FloatArray]:
+        if self.law is None:
+            return super().gains()
+        # The gains of its own law are not in use.
+        return {"torque_limit": self.torque_limit} | resolved(self.law)
+
+    def authored_gains(self) -> dict[str, FloatArray]:
+        if self.law is None:
+            return super().authored_gains()
+        return {"torque_limit": self.torque_limit} | authored(self.law)
+
+    def patch(self, **values: object) -> None:
+        """Merge values into what was authored, all or nothing: `patch(kp={"FL_hip": 80})`.
+
+        Raises:
+            PropertyError: a name is unknown or a value does not fit; nothing was changed.
+        """
+        patch(self, values)
+
+    def make_pipeline(self, timestep: float) -> None:
+        """Make the pipeline for the actuators it owns, with its parameters; no data is needed.
+
+        Raises:
+            PropertyError: a part does not fit the actuators.
+        """
+        self._tick = self.decimation * timestep
+        law = self.law or self.make_law()
+        if not isinstance(law, Law):
+            raise PropertyError(
+                f"{self.label}: {type(self).__name__}.make_law returned {law!r}; return a Law"
+            )
+        self._limit = MaxEffort.from_data({})
+        for part in (law, self._limit):
+            part.spread_over(self._slots)
+        self._motor_clamps = self.make_motor_clamps()
+        for part in self._motor_clamps.values():
+            part.spread_over(self._slots)
+        parts: list[Law | Clamp] = [law, *self.clamps, *self._motor_clamps.values()]
+        size = self.num_bindings
+        in_actuator_space = all(part.any_space for part in parts)
+        factor = np.array([b.factor for b in self.bindings]) if in_actuator_space else np.ones(size)
+        dtype = np.float32 if self.precision is Precision.FLOAT32 else np.float64
+        space = PipelineSpace(size, None, dtype, factor)
+        self._check_parts(space)
+        clamps = [*self._motor_clamps.values(), *self.clamps, self._limit]
+        try:
+            self._pipe = Pipeline.of_parts(space, law, self.delay, clamps, self._tick)
+            law.check_dt(self._tick)
+        except PropertyError as error:
+            raise (error if self.law is None else error.below("law")) from error
+        except ValueError as error:
+            raise PropertyError(f"{self.label}: {error}") from error
+        self._custom = {name: np.zeros(size) for name in law.custom_names}
+        law._custom = self._custom
+        self._load_parts()
+
+    def _made_of(self, timestep: float) -> object:
+        """What a pipeline depends on besides the properties; None: hooks may look at anything."""
+        if not _are_own_hooks(type(self)):
+            return None
+        return timestep, [(b.names, b.factor, b.motor) for b in self.bindings]
+
+    def make_motor_clamps(self) -> dict[str, Clamp]:
+        """Hook: the torque-speed limits of the motors that the scene names, by name."""
+        return motor_clamps(self.bindings, self.clamps)
+
+    def _check_parts(self, space: PipelineSpace) -> None:
+        """Refuse clamps and a delay that do not fit the actuators; errors have their paths."""
+        for i, clamp in enumerate(self.clamps):
+            try:
+                clamp.use_space(space)
+            except PropertyError as error:
+                raise error.below("clamps", i) from None
+        self.delay_room()
+
+    def _load_parts(self) -> None:
+        """Load the resolved values into the parts."""
+        if self.law is None:
+            self._own_load_law(self._pipe.law)
+            self.load_law(self._pipe.law)
+        self._limit.load_limits(-self.torque_limit, self.torque_limit)
+        # A larger ctrl is no number for MuJoCo, in whatever execution.
+        self._limit.narrow(LARGEST)
+
+    def clamp_limits(self) -> tuple[FloatArray, FloatArray]:
+        clamps = (*self._motor_clamps.values(), *self.clamps)
+        low, high, _ = limits_of(clamps, self.num_bindings)
+        return low, high
+
+    def delay_room(self) -> int:
+        try:
+            return self.delay.depth(self._tick) if self.delay is not None else 0
+        except PropertyError as error:
+            raise error.below("delay") from None
+
+    @property
+    def custom_inputs(self) -> dict[str, FloatArray]:
+        """Extra inputs of the law by name, one value per binding: write into them."""
+        return self._custom
+
+    @property
+    def clamp_names(self) -> tuple[str, ...]:
+        """The clamps in order: those of its motors, its own, `torque_limit` last."""
+        return (*self._motor_clamps, *(c._role for c in self.clamps), "torque_limit")
+
+
+@cache
+def _are_own_hooks(kind: type[PipelineOwner]) -> bool:
+    """Whether only mjrig's own classes take part in making the pipeline of a controller."""
+    hooks = ("make_pipeline", "make_law", "load_law", "make_motor_clamps", "delay_room")
+    makers = [c for c in kind.__mro__ if any(name in vars(c) for name in hooks)]
+    return all(c.__module__.partition(".")[0] == "mjrig" for c in makers)
+
+
+# Pipeline controller ------------------------------------------------------------------------------
 
 
 class PipelineController(PipelineOwner, ABC):
@@ -297,3 +583,16 @@ def _keep_memory(before: Pipeline, now: Pipeline) -> None:
         now.state.restore({n: saved[n] if n in same else fresh[n] for n in fresh})
     if before.delay is not None and now.delay is not None:
         now.delay.take_over(now.state, before.delay, before.state)
+
+
+# Law controller -----------------------------------------------------------------------------------
+# LawController: a controller for any registered law.
+
+
+class LawController(PipelineController):
+    """τ = the law given as `law`, clamped  [N·m or N]."""
+
+    def make_law(self) -> Law:
+        raise PropertyError(
+            f"{self.label}.law: needs a law, as in law: {{type: PD, kp: 40}}", ("law",)
+        )

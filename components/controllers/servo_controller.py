@@ -7,14 +7,14 @@ from typing import ClassVar
 import numpy as np
 
 from mjrig.components.controllers.pipeline_controller import PipelineController
-from mjrig.components.laws.clamp import Clamp
+from mjrig.components.laws.clamps import Clamp
 from mjrig.components.laws.law import Law
 from mjrig.components.laws.servo import CurrentServo, VoltageServo
-from mjrig.errors import PropertyError
-from mjrig.motors.motor import Motor
-from mjrig.motors.motor_parts import DriveKind, MotorDrive, known
-from mjrig.names import listed
-from mjrig.properties.per_actuator import PerActuator
+from mjrig.core.errors import PropertyError
+from mjrig.core.names import listed
+from mjrig.core.properties.per_actuator import PerActuator
+from mjrig.core.scene.motor_file import DriveKind, MotorDrive, known
+from mjrig.core.scene.motors import Motor
 
 
 class ServoController(PipelineController):

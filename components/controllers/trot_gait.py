@@ -5,13 +5,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mjrig.arrays import FloatArray
-from mjrig.control.articulation import Articulation
-from mjrig.control.setpoints import Lease, Source
-from mjrig.errors import BindingError
-from mjrig.names import suggestion
-from mjrig.properties.component import ActorComponent
-from mjrig.properties.scalar_kinds import Bool, Float
+from mjrig.core.arrays import FloatArray
+from mjrig.core.control.articulation import Articulation
+from mjrig.core.control.setpoints import Lease, Source
+from mjrig.core.errors import BindingError
+from mjrig.core.names import suggestion
+from mjrig.core.properties.component import ActorComponent
+from mjrig.core.properties.scalar_kinds import Bool, Float
 
 LEGS = ("FL", "FR", "RL", "RR")
 JOINTS = ("hip", "thigh", "calf")

@@ -8,14 +8,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mjrig.components.executions.pipeline_host import PipelineHost
-from mjrig.components.executions.run import EveryTick, PipelineRun
-from mjrig.components.executions.state_inputs import target_range, write_ctrl
-from mjrig.components.laws.clamp import DCMotor, MaxEffort
+from mjrig.components.executions.pipeline_run import (
+    EveryTick,
+    PipelineHost,
+    PipelineRun,
+    target_range,
+    write_ctrl,
+)
+from mjrig.components.laws.clamps import DCMotor, MaxEffort, PositionTable, TorqueSpeedCurve
 from mjrig.components.laws.feedback import PD, PID, SumOrder
-from mjrig.components.laws.gather import Operation
-from mjrig.components.laws.position_table import PositionTable
-from mjrig.components.laws.torque_speed_curve import TorqueSpeedCurve
+from mjrig.components.laws.pipeline_arrays import Operation
 
 
 @cache

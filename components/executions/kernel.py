@@ -1,4 +1,4 @@
-"""Kernel: delay → law → clamps fused into one function (extra `fast`).
+"""Compiled kernels: delay → law → clamps in one function, and dry friction (extra `fast`).
 
 The same operations in the same order as the numpy pipeline, one actuator after the other: no
 fastmath, no contraction, so it is bit-identical. It takes the address of one table of pointers:
@@ -8,8 +8,15 @@ a call costs the same, however many arrays it works on. Only this module imports
 import math
 from typing import Any
 
+import mujoco
 import numba
 import numba.extending
+
+from mjrig.components.laws.dry_friction import dry_friction
+
+# Kernel -------------------------------------------------------------------------------------------
+# Kernel: delay → law → clamps fused into one function (extra `fast`).
+
 
 _numba: Any = numba  # its types are incomplete
 carray, types = _numba.carray, _numba.types
@@ -154,3 +161,43 @@ def tick(address: int) -> int:
         else:
             refused += 1
     return refused
+
+
+# Friction kernel ----------------------------------------------------------------------------------
+# Kernel: the dry friction of all joints of a component in one call (extra `fast`).
+
+
+_numba: Any = numba  # its types are incomplete
+#: Type of a friction constraint of a joint: mjCNSTR_FRICTION_DOF.
+OF_JOINTS = int(mujoco.mjtConstraint.mjCNSTR_FRICTION_DOF)
+_budget = _numba.njit(error_model="numpy")(dry_friction)
+
+
+@_numba.njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator]
+def read_loads(
+    dofs: Any, actuator: Any, constraint: Any, bias: Any, kinds: Any, ids: Any, forces: Any,
+    loads: Any,
+) -> None:  # fmt: skip
+    """Torques of the last step on every joint: of motors, and of all but motors and friction.
+
+    Args:
+        kinds, ids, forces: of the friction constraints.
+    """
+    for i in range(dofs.shape[0]):
+        dof = dofs[i]
+        friction = 0.0
+        for row in range(kinds.shape[0]):
+            if kinds[row] == OF_JOINTS and ids[row] == dof:
+                friction = forces[row]
+        loads[0, i] = actuator[dof]
+        loads[1, i] = (constraint[dof] - friction) - bias[dof]
+
+
+@_numba.njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator]
+def write_friction(
+    rows: Any, dofs: Any, velocities: Any, motor: Any, external: Any, frictionloss: Any
+) -> None:
+    """Write the friction of every joint, given the torques of the last step."""
+    for i in range(dofs.shape[0]):
+        dof = dofs[i]
+        frictionloss[dof] = _budget(rows[i], velocities[dof], motor[i], external[i])

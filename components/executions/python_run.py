@@ -7,12 +7,16 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from mjrig.arrays import FloatArray
-from mjrig.components.executions.pipeline_host import PipelineHost
-from mjrig.components.executions.run import EveryTick, PipelineRun
-from mjrig.components.executions.state_inputs import StateInputs, write_ctrl
-from mjrig.components.laws.gather import Buffer, Operation, as_slice, scaled
-from mjrig.control.finite_guard import LARGEST
+from mjrig.components.executions.pipeline_run import (
+    EveryTick,
+    PipelineHost,
+    PipelineRun,
+    StateInputs,
+    write_ctrl,
+)
+from mjrig.components.laws.pipeline_arrays import Buffer, Operation, as_slice, scaled
+from mjrig.core.arrays import FloatArray
+from mjrig.core.control.finite_guard import LARGEST
 
 _LARGEST_SQUARE = LARGEST**2
 

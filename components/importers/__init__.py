@@ -2,19 +2,19 @@
 
 from typing import TYPE_CHECKING
 
-from mjrig.lazy import exports
+from mjrig.core.lazy_exports import exports
 
 if TYPE_CHECKING:
-    from mjrig.components.importers.importing import Imported as Imported
-    from mjrig.components.importers.importing import RefusedError as RefusedError
-    from mjrig.components.importers.importing import import_policy as import_policy
+    from mjrig.components.importers.policy_import import Imported as Imported
+    from mjrig.components.importers.policy_import import RefusedError as RefusedError
+    from mjrig.components.importers.policy_import import import_policy as import_policy
     from mjrig.components.importers.sources.overrides import Overrides as Overrides
 
 _HOME = {
-    "import_policy": "components.importers.importing",
-    "Imported": "components.importers.importing",
+    "import_policy": "components.importers.policy_import",
+    "Imported": "components.importers.policy_import",
     "Overrides": "components.importers.sources.overrides",
-    "RefusedError": "components.importers.importing",
+    "RefusedError": "components.importers.policy_import",
 }
 
 if not TYPE_CHECKING:

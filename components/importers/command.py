@@ -5,13 +5,12 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mjrig.cli.options import SCENES, add_debug, add_output
+from mjrig.cli.terminal import examples
 from mjrig.components.importers.sources.flags import FLAGS
-from mjrig.terminal.help import examples
-from mjrig.terminal.outputs import SCENES, add_output
-from mjrig.terminal.run_options import add_debug
 
 if TYPE_CHECKING:
-    from mjrig.components.importers.importing import Imported
+    from mjrig.components.importers.policy_import import Imported
 
 
 def add(commands: Any) -> None:
@@ -73,9 +72,9 @@ def run(options: argparse.Namespace) -> int:
     Raises:
         MjrigError: it cannot be imported; nothing was written.
     """
-    from mjrig.check.check import exit_code
-    from mjrig.components.importers.importing import RefusedError, import_policy
+    from mjrig.components.importers.policy_import import RefusedError, import_policy
     from mjrig.components.importers.sources.overrides import Overrides
+    from mjrig.lab.check.preflight import exit_code
 
     try:
         imported = import_policy(
@@ -97,7 +96,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _print(imported: "Imported", options: argparse.Namespace, *, written: bool) -> None:
-    from mjrig.components.importers.report import report, report_data
+    from mjrig.components.importers.policy_import import report, report_data
 
     if options.json:
         data = {**report_data(imported), "written": written}

@@ -4,20 +4,22 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from mjrig.components.importers.isaac.actuator_groups import kind_of
-from mjrig.components.importers.isaac.agent_file import KEYS as AGENT
-from mjrig.components.importers.isaac.agent_file import agent_in
-from mjrig.components.importers.isaac.descriptors import KEYS as DESCRIBED
-from mjrig.components.importers.isaac.descriptors import DescriptorFile
-from mjrig.components.importers.isaac.env_file import EnvFile, env_of
 from mjrig.components.importers.isaac.patterns import python_name
-from mjrig.components.importers.sources.run_folder import expanded
-from mjrig.components.importers.sources.source import NetworkFile
+from mjrig.components.importers.isaac.training_files import AGENT_KEYS as AGENT
+from mjrig.components.importers.isaac.training_files import DESCRIPTOR_KEYS as DESCRIBED
+from mjrig.components.importers.isaac.training_files import (
+    DescriptorFile,
+    EnvFile,
+    agent_in,
+    env_of,
+)
+from mjrig.components.importers.sources.source import NetworkFile, expanded
 from mjrig.components.importers.sources.vendor_file import VendorFile
 from mjrig.components.importers.stack_registry import names, stack_named
 from mjrig.components.policies.checkpoints import is_torchscript, what_else
-from mjrig.components.policies.leapp_bundle import TOP, LeappBundle
-from mjrig.errors import MjrigError
-from mjrig.names import how_many, listed
+from mjrig.components.policies.leapp import TOP, LeappBundle
+from mjrig.core.errors import MjrigError
+from mjrig.core.names import how_many, listed
 
 _TEXTS = (".yaml", ".yml")
 _NETWORKS = (".onnx", ".pt", ".pth", ".ckpt", ".safetensors")

@@ -1,17 +1,291 @@
-"""Pre-flight of an import: does the policy described by the files fit this robot?"""
+"""Pre-flight of an import: joint order, limits and gains, timing and sizes against the robot."""
 
-from collections.abc import Iterator
+import math
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from mjrig.check.finding import Finding, arranged, error, note, warning
-from mjrig.components.importers.order_checks import about_order, by_name
-from mjrig.components.importers.plant_checks import about_plant
-from mjrig.components.importers.sources.found import Begin, FoundPolicy
-from mjrig.components.importers.sources.matching import Matched, other_robot
+from mjrig.components.importers.sources.joint_matching import Matched, other_robot
+from mjrig.components.importers.sources.policy_description import Begin, FoundPolicy, ValueOrder
 from mjrig.components.importers.sources.robot import ACTOR, Robot
 from mjrig.components.importers.sources.source import PolicySource
-from mjrig.components.importers.writing import standing_height, timing
-from mjrig.names import listed
+from mjrig.components.importers.yaml_writer import standing_height, timing
+from mjrig.core.control.plant import PER_JOINT, at_joint
+from mjrig.core.findings import Finding, arranged, error, note, warning
+from mjrig.core.names import listed
+from mjrig.core.scene.editing.scene import Scene
+from mjrig.core.sim.world import World
+from mjrig.lab.replay.diagnosis.order_probe import (
+    TURNS,
+    OrderProbe,
+    better_order,
+    order_probe,
+    suspicion,
+    telling_command,
+    unclear,
+)
+
+# Order checks -------------------------------------------------------------------------------------
+# Pre-flight of the joint order: symmetry of sides, signs, ranges, short probe runs.
+
+
+#: How far outside of its range a default position may be [rad or m].
+SLACK = 1e-3
+_GUESSES = (
+    "compare what was assumed with the training: --scale, --default, --keyframe, --height, --rate, "
+    "--joints; gains, limits and armature with the model's"
+)
+_OVERRIDE = "--robot NAME confirms the robot, --joints gives the order"
+_SIDES = (("left", "right"), ("fl", "fr"), ("rl", "rr"), ("hl", "hr"), ("l", "r"))
+
+
+def by_name(found: FoundPolicy) -> bool:
+    """Whether the joints are known by name, not by place."""
+    return found.order is ValueOrder.NAMES
+
+
+def about_order(
+    found: FoundPolicy, matched: Matched, robot: Robot, *, confirmed: bool = False
+) -> Iterator[Finding]:
+    """Findings that point to a joint order of another robot.
+
+    They refuse an import by place, unless the user has `confirmed` that it is the robot.
+    """
+    refuse = not by_name(found) and not confirmed
+    yield from _about_ranges(found, matched, robot, refuse)
+    yield from _about_sides(found, matched, refuse)
+    if not by_name(found):
+        yield warning(
+            "order-by-place",
+            ACTOR,
+            (),
+            f"the files have no joint names; by place they are {listed(matched.joints)}",
+            "compare with the order the network was trained with; --joints gives another one",
+        )
+
+
+def about_probes(found: FoundPolicy, robot: Robot, scene: Path, policy: Path) -> Iterator[Finding]:
+    """Short runs of the imported policy, with its joint order and with others.
+
+    They are informative where a robot can fall, or where the policy turns an object to a goal. An
+    order is named only if the policy does with it all that a healthy one does; else it is unclear.
+    """
+    if not robot.base and not any(term.data["type"] == TURNS for term in found.terms):
+        why = "the base is fixed, so that a run with a wrong order does not fall"
+        yield note("not-judged", ACTOR, (), f"not judged: order, signs and scales: {why}")
+        return
+    command = telling_command(policy)
+    probes = order_probe(policy, World(Scene.load(scene)), ACTOR, command=command)
+    yield from about_runs(probes, command)
+
+
+def about_runs(probes: Sequence[OrderProbe], command: Sequence[float] | None) -> Iterator[Finding]:
+    """What probe runs show, and what they cannot."""
+    better, doubtful = better_order(probes, command), unclear(probes, command)
+    if better is not None:
+        yield warning(
+            "order-probe", ACTOR, (), suspicion(probes), f"--joints {','.join(better.joints)}"
+        )
+    elif doubtful:
+        yield warning("unclear", ACTOR, (), doubtful, _GUESSES)
+    else:
+        text = (
+            "a healthy run of a few seconds speaks for order and signs; not judged: scales, the "
+            "default pose and a rate that are somewhat off, effort limits, delays, friction of the "
+            "ground, payload (mjrig replay tries some)"
+        )
+        yield note("not-judged", ACTOR, (), text)
+
+
+def _about_ranges(
+    found: FoundPolicy, matched: Matched, robot: Robot, refuse: bool
+) -> Iterator[Finding]:
+    outside = []
+    for joint, value in zip(matched.joints, found.default, strict=True):
+        limits = robot.range_of(joint)
+        if limits is not None and not limits[0] - SLACK <= value <= limits[1] + SLACK:
+            outside.append(f"{joint} {value:g} (range {limits[0]:.4g} to {limits[1]:.4g})")
+    if outside:
+        make = error if refuse else warning
+        fix = f"another robot, or another order of its joints? {_OVERRIDE}; --default another pose"
+        fix = fix if refuse else "--default gives another one"
+        text = f"the default pose is out of range: {listed(outside)}"
+        yield make("default-out-of-range", ACTOR, (), text, fix)
+
+
+def _about_sides(found: FoundPolicy, matched: Matched, refuse: bool) -> Iterator[Finding]:
+    """Left and right must have equal gains and scales, and equal default positions up to a sign."""
+    for name, values in _compared(found).items():
+        by_joint = dict(zip(matched.joints, values, strict=True))
+        odd = []
+        for left, right in pairs(matched.joints):
+            one, other = by_joint[left], by_joint[right]
+            alike = one == other or (name == "default pose" and one == -other)
+            if not alike:
+                odd.append(f"{left} {one:g}, {right} {other:g}")
+        if odd:
+            # Gains that differ between sides point to another order if joints are known by index.
+            make = error if refuse and name != "default pose" else warning
+            fix = f"is this the order of this robot's joints? {_OVERRIDE}" if refuse else ""
+            text = f"{name} differs between left and right: {listed(odd)}"
+            yield make("left-right", ACTOR, (), text, fix)
+
+
+def _compared(found: FoundPolicy) -> dict[str, Sequence[float]]:
+    values: dict[str, Sequence[float]] = {"default pose": found.default}
+    scale = found.action.get("scale")
+    if isinstance(scale, Sequence):
+        values["action scale"] = scale
+    for name in ("kp", "kv"):
+        gains = getattr(found, name)
+        if gains is not None:
+            values[name] = gains
+    return values
+
+
+def pairs(joints: Sequence[str]) -> list[tuple[str, str]]:
+    """Joints of the left side with their partners on the right."""
+    found = []
+    for joint in joints:
+        partner = _partner(joint)
+        if partner in joints:
+            found.append((joint, partner))
+    return found
+
+
+def _partner(joint: str) -> str:
+    """`FL_hip_joint` → `FR_hip_joint`; empty for a joint in the middle or on the right."""
+    for left, right in _SIDES:
+        match = re.search(rf"(^|_){left}(_|$)", joint, re.IGNORECASE)
+        if match:
+            place = match.start() + len(match.group(1))
+            said = joint[place : place + len(left)]
+            other = right.upper() if said.isupper() else right
+            other = right.capitalize() if said.istitle() and len(said) > 1 else other
+            return joint[:place] + other + joint[place + len(left) :]
+    return ""
+
+
+# Plant checks -------------------------------------------------------------------------------------
+# Pre-flight: limits, armature, damping, friction and gains of the model against the files.
+
+
+#: Numbers with a smaller relative difference are equal.
+CLOSE = 0.005
+#: h·kv/M: the law is unstable above 2; above this it is reported.
+BOUND, NEAR = 2.0, 1.0
+_DOFS = ("armature", "damping", "frictionloss")
+
+
+def about_plant(found: FoundPolicy, matched: Matched, robot: Robot) -> Iterator[Finding]:
+    """Training parameters against those of the model."""
+    yield from _about_limits(found, matched, robot)
+    for field in _DOFS:
+        if field in found.trained:
+            yield from _compare_plant(found, matched, field, robot)
+    if robot.is_servo and found.controllers is None:
+        yield from _about_servo_gains(found, matched, robot)
+    elif not robot.is_servo:
+        yield from _about_stability(found, matched, robot)
+
+
+def _compare_plant(
+    found: FoundPolicy, matched: Matched, field: str, robot: Robot
+) -> Iterator[Finding]:
+    here = {j: robot.dof_value(field, j) for j in matched.joints}
+    theirs = dict(zip(matched.joints, found.trained[field], strict=True))
+    off = [j for j in matched.joints if abs(here[j] - theirs[j]) > CLOSE * max(theirs[j], 1e-9)]
+    if not off:
+        return
+    groups: dict[tuple[str, str], list[str]] = {}
+    for joint in off:
+        unit = at_joint(PER_JOINT[field], slides=robot.actuator_of(joint).effort_unit == "N")
+        same = (f"{here[joint]:.4g} {unit}", f"{theirs[joint]:.4g}")
+        groups.setdefault(same, []).append(joint)
+    how = "recovered from the files" if field in found.recovered else "in the files"
+    for (ours, other), joints in groups.items():
+        text = f"{field} is {ours} in the model, {other} {how}"
+        yield warning("plant-differs", ACTOR, joints, text, f"dynamics: {{{field}: …}} sets it")
+
+
+def _about_limits(found: FoundPolicy, matched: Matched, robot: Robot) -> Iterator[Finding]:
+    where: dict[str, list[str]] = {}
+    for joint in matched.joints:
+        where.setdefault(robot.limit(joint)[1], []).append(joint)
+    free = where.pop("", [])
+    for place, joints in where.items():
+        text = "efforts are limited by the model's " + place
+        yield note("limit", ACTOR, (), f"{text} ({len(joints)} joints)")
+    if free and found.limits is None:
+        fix = "give the controller a torque_limit"
+        yield warning("no-limit", ACTOR, free, "has no effort limit in the model or the files", fix)
+    theirs = found.trained.get("torque_limit")
+    if theirs is None:
+        return
+    limits = dict(zip(matched.joints, theirs, strict=True))
+    recovered = "torque_limit" in found.recovered
+    here = {j: robot.limit(j)[0] for j in matched.joints}
+    if found.controllers and found.limits is not None:  # the law limits them besides the model
+        own = dict(zip(matched.joints, found.limits, strict=True))
+        here = {j: min(limit, own[j]) for j, limit in here.items()}
+    off = [
+        f"{j} {here[j]:g} here, {limits[j]:.4g} there"
+        for j in matched.joints
+        if math.isfinite(here[j]) and abs(here[j] - limits[j]) > CLOSE * limits[j]
+    ]
+    if off:
+        how = "recovered from the files" if recovered else "in the files"
+        text = f"effort limits of the model are not those {how} [N·m]: {listed(off)}"
+        yield warning("limit-differs", ACTOR, (), text)
+
+
+def _about_servo_gains(found: FoundPolicy, matched: Matched, robot: Robot) -> Iterator[Finding]:
+    """Servo models use their own gains, not those of the files."""
+    if found.kp is None or found.kv is None:
+        return
+    model = robot.model
+    odd = []
+    for joint, kp, kv in zip(matched.joints, found.kp, found.kv, strict=True):
+        binding = robot.actuator_of(joint)
+        own_kp = float(model.actuator_gainprm[binding.actuator_id, 0])
+        own_kv = -float(model.actuator_biasprm[binding.actuator_id, 2])
+        own_kv += robot.dof_value("damping", joint)
+        if abs(own_kp - kp) > CLOSE * max(kp, 1e-9) or abs(own_kv - kv) > CLOSE * max(kv, 1e-9):
+            odd.append(f"{joint} kp {own_kp:g} kv {own_kv:g} here, {kp:g} {kv:g} there")
+    if odd:
+        text = f"the model's own position actuators have other gains than the files: {listed(odd)}"
+        fix = "take a model with motors, or give its actuators these gains"
+        yield warning("gains-differ", ACTOR, (), text, fix)
+
+
+def _about_stability(found: FoundPolicy, matched: Matched, robot: Robot) -> Iterator[Finding]:
+    """An effort held over a step h makes a joint unstable where h·kv/M ≥ 2."""
+    if found.kv is None:
+        return
+    timestep, _ = timing(found, robot)
+    pose = dict(zip(matched.joints, found.default, strict=True))
+    inertias = robot.inertias(pose)
+    stages = {"": found.kv}
+    if found.start is not None:
+        stages[" while it stands"] = found.start.kv
+    for stage, kv in stages.items():
+        numbers = {j: timestep * v / inertias[j] for j, v in zip(matched.joints, kv, strict=True)}
+        near = {j: x for j, x in numbers.items() if x > NEAR}
+        if not near:
+            continue
+        worst = max(near, key=lambda j: near[j])
+        text = f"h·kv/M is {near[worst]:.2f} at {worst}{stage}, bound 2"
+        if near[worst] >= BOUND:
+            fix = "a smaller timestep, or armature as in training; efforts saturate otherwise"
+            yield warning("stability", ACTOR, tuple(near), text, fix, spelled=True)
+        else:
+            yield note("stability", ACTOR, tuple(near), f"{text}: stable, with little margin")
+
+
+# Preflight ----------------------------------------------------------------------------------------
+# Pre-flight of an import: does the policy described by the files fit this robot?
+
 
 #: Start farther from the default pose than this is reported [rad].
 AWAY = 0.05

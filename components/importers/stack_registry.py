@@ -8,10 +8,10 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Protocol
 
-from mjrig.components.importers.sources.found import FoundPolicy
+from mjrig.components.importers.sources.policy_description import FoundPolicy
 from mjrig.components.importers.sources.source import PolicySource
-from mjrig.errors import SceneError
-from mjrig.names import listed, suggestion
+from mjrig.core.errors import SceneError
+from mjrig.core.names import listed, suggestion
 
 GROUP = "mjrig.stacks"
 #: Tried first: files that say more of a run than its network does.

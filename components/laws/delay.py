@@ -6,13 +6,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mjrig.components.laws.space import Array, PipelineSpace
-from mjrig.components.laws.state import State
-from mjrig.errors import PropertyError
-from mjrig.properties.array_kinds import Vector
-from mjrig.properties.component import Component
-from mjrig.properties.per_actuator import PerActuator, PerActuatorInput
-from mjrig.properties.scalar_kinds import Int
+from mjrig.components.laws.pipeline_arrays import Array, PipelineSpace, State
+from mjrig.core.errors import PropertyError
+from mjrig.core.properties.collection_kinds import Vector
+from mjrig.core.properties.component import Component
+from mjrig.core.properties.per_actuator import PerActuator, PerActuatorInput
+from mjrig.core.properties.scalar_kinds import Int
 
 #: No step has computed the lags yet.
 UNSETTLED = object()

@@ -7,13 +7,10 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from mjrig.components.laws.clip import clip
-from mjrig.components.laws.gather import Operation
 from mjrig.components.laws.law import Law, Slopes, commit
-from mjrig.components.laws.space import Array, PipelineSpace
-from mjrig.components.laws.state import State
-from mjrig.properties.per_actuator import PerActuator, PerActuatorInput
-from mjrig.properties.scalar_kinds import Choice
+from mjrig.components.laws.pipeline_arrays import Array, Operation, PipelineSpace, State, clip
+from mjrig.core.properties.per_actuator import PerActuator, PerActuatorInput
+from mjrig.core.properties.scalar_kinds import Choice
 
 
 class SumOrder(StrEnum):

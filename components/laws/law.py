@@ -8,11 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from mjrig.components.laws.gather import Operation
-from mjrig.components.laws.space import Array, PipelineSpace
-from mjrig.components.laws.state import State
-from mjrig.properties.component import Component
-from mjrig.properties.hooks import check_filled, fills, required
+from mjrig.components.laws.pipeline_arrays import Array, Operation, PipelineSpace, State
+from mjrig.core.properties.component import Component
+from mjrig.core.properties.hooks import check_filled, fills, required
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,11 @@ import numpy.typing as npt
 
 from mjrig.components.laws.law import Implicit, Law, commit
 from mjrig.components.laws.onnx_file import OnnxFile
-from mjrig.components.laws.space import Array, PipelineSpace
-from mjrig.components.laws.state import State
-from mjrig.errors import PropertyError
-from mjrig.files.decoding import reason
-from mjrig.properties.mapping_kinds import Table, anything
-from mjrig.properties.scalar_kinds import FilePath
+from mjrig.components.laws.pipeline_arrays import Array, PipelineSpace, State
+from mjrig.core.errors import PropertyError
+from mjrig.core.files.decoding import reason
+from mjrig.core.properties.collection_kinds import Table, anything
+from mjrig.core.properties.scalar_kinds import FilePath
 
 Float32 = npt.NDArray[np.float32]
 COLUMNS = (

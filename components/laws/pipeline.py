@@ -8,23 +8,243 @@ from typing import Any, ClassVar, Final
 import numpy as np
 import numpy.typing as npt
 
-from mjrig.arrays import read_only
-from mjrig.attributes import CheckedAttributes
-from mjrig.components.laws.clamp import Clamp, acted_counter, count_acted
+from mjrig.components.laws.clamps import Clamp, DCMotor, acted_counter, count_acted
 from mjrig.components.laws.delay import Delay
-from mjrig.components.laws.gather import Operation
-from mjrig.components.laws.implicit import implicit_effort
-from mjrig.components.laws.inputs import Input, InputRows, Targets
+from mjrig.components.laws.feedback import PD, PID
+from mjrig.components.laws.implicit_effort import implicit_effort, slopes_behind
 from mjrig.components.laws.law import Law, Slopes
-from mjrig.components.laws.scatter import Scatter
-from mjrig.components.laws.slopes import slopes_behind
-from mjrig.components.laws.space import Array, PipelineSpace
-from mjrig.components.laws.state import State
-from mjrig.components.laws.support import supports
-from mjrig.control.execution import Support
-from mjrig.names import Slots
-from mjrig.properties.declared_memory import DeclaredMemory
-from mjrig.properties.hooks import check_filled
+from mjrig.components.laws.pipeline_arrays import Array, Operation, PipelineSpace, State
+from mjrig.core.arrays import read_only
+from mjrig.core.attributes import CheckedAttributes
+from mjrig.core.control.execution import Support
+from mjrig.core.names import Slots, listed
+from mjrig.core.properties.hooks import check_filled
+from mjrig.core.properties.memory import DeclaredMemory
+
+# Support ------------------------------------------------------------------------------------------
+# Execution modes that can run a pipeline of these parts, and why not the others.
+
+
+def supports(
+    space: PipelineSpace, law: Law, delay: Delay | None, clamps: Sequence[Clamp]
+) -> dict[str, Support]:
+    """Whether python, compiled and native can run these parts, with the reason."""
+    parts: list[Any] = [law, *([delay] if delay else []), *clamps]
+    compiled = [why for p in parts if (why := p.why_not_compiled())]
+    native = [why for p in parts if (why := p.why_not_native())]
+    native = native or _why_not_native_together(law, clamps)[:1]
+    if space.dtype == np.float32:
+        native.append("MuJoCo computes in float64")
+        compiled.append("the kernel computes in float64")
+    return {
+        "python": Support(True, "the reference; runs anything"),
+        "compiled": Support(not compiled, "; ".join(compiled) or "every part has a kernel"),
+        "native": Support(
+            not native,
+            "; ".join(native) or "every part has a MuJoCo form",
+            exact=not any(isinstance(clamp, DCMotor) for clamp in clamps),
+        ),
+    }
+
+
+def _why_not_native_together(law: Law, clamps: Sequence[Clamp]) -> list[str]:
+    """Why parts that each have a MuJoCo form have none in combination."""
+    motors = [c for c in clamps if isinstance(c, DCMotor)]
+    rules = (
+        (
+            isinstance(law, PD) and bool(law._constant.any()),
+            "a constant effort is not part of a MuJoCo actuator",
+        ),
+        (len(motors) > 1, "it has more than one DCMotor"),
+        (
+            bool(motors) and clamps[0] is not motors[0],
+            "something is clamped before the DCMotor",
+        ),
+        (
+            bool(motors) and isinstance(law, PID),
+            "a dcmotor actuator uses its integral before it is updated",
+        ),
+        (
+            any(not np.isfinite(m._limit).all() for m in motors),
+            "its DCMotor has no velocity limit",
+        ),
+        (
+            any((m._saturation <= 0.0).any() for m in motors),
+            "its DCMotor has no saturation effort",
+        ),
+    )
+    return [reason for holds, reason in rules if holds]
+
+
+# Inputs -------------------------------------------------------------------------------------------
+# Inputs of a pipeline step: checked, and copied into preallocated arrays.
+
+
+Input = npt.ArrayLike | None
+#: q, qd, target_q, target_qd, feedforward.
+Inputs = tuple[Array, Array, Array, Array, Array]
+#: target_q, target_qd, feedforward.
+Targets = tuple[Array, Array, Array]
+_NAMES = ("q", "qd", "target_q", "target_qd", "feedforward")
+
+
+class InputRows:
+    """Rows for q, qd, target_q, target_qd and feedforward, each of a pipeline's shape."""
+
+    def __init__(self, space: PipelineSpace) -> None:
+        self._space = space
+        self._block = np.zeros((5, *space.shape), space.dtype)
+        a, b, c, d, e = self._block
+        self.rows: Inputs = (a, b, c, d, e)
+
+    def take(
+        self,
+        given: tuple[npt.ArrayLike, npt.ArrayLike, Input, Input, Input],
+        law: Law,
+        delay: Delay | None,
+        dt: float | None,
+        custom: Mapping[str, npt.ArrayLike] | None = None,
+    ) -> Inputs:
+        """Check inputs and copy them into the rows.
+
+        Raises:
+            ValueError: a shape is wrong, a value is not finite, a target is missing that a gain
+                needs, or dt is missing.
+        """
+        law.check_dt(dt)
+        if delay is not None:
+            delay.check_dt(dt)
+        for name, gain in law.needs().items():
+            if given[_NAMES.index(name)] is None:
+                raise ValueError(f"{name} is None but {gain} is not zero; give {name}")
+        if custom or law.custom_names:
+            self._take_custom(law, custom or {})
+        shape = self._space.shape
+        for row, value, name in zip(self.rows, given, _NAMES, strict=True):
+            if value is None:
+                row[...] = 0.0
+            elif getattr(value, "shape", None) == shape:
+                row[...] = value
+            else:
+                row[...] = self._array(name, value)
+        block = self._block
+        if not isfinite(np.vdot(block, block)):
+            for row, name in zip(self.rows, _NAMES, strict=True):
+                _refuse_non_finite(name, row)
+        return self.rows
+
+    def _take_custom(self, law: Law, inputs: Mapping[str, npt.ArrayLike]) -> None:
+        names = law.custom_names
+        missing, unknown = set(names) - set(inputs), set(inputs) - set(names)
+        if missing:
+            raise ValueError(f"custom_inputs must give {listed(sorted(missing))}")
+        if unknown:
+            raise ValueError(
+                f"custom_inputs has {listed(sorted(unknown))}; "
+                f"{type(law).__name__} takes {listed(names)}"
+            )
+        custom = {name: self._array(name, inputs[name]) for name in names}
+        for name, array in custom.items():
+            _refuse_non_finite(name, array)
+        law._custom = custom
+
+    def _array(self, name: str, value: npt.ArrayLike) -> Array:
+        array = np.asarray(value, dtype=self._space.dtype)
+        if array.shape != self._space.shape:
+            raise ValueError(f"{name} must have shape {self._space.shape}, got {array.shape}")
+        return array
+
+
+def _refuse_non_finite(name: str, array: Array) -> None:
+    bad = np.argwhere(~np.isfinite(array))
+    if len(bad):
+        index = ", ".join(map(str, bad[0]))
+        raise ValueError(f"{name}[{index}] is {array[tuple(bad[0])]}; must be finite")
+
+
+# Scatter ------------------------------------------------------------------------------------------
+# Scatter: gathers a pipeline's inputs by index and adds its efforts at indices.
+
+
+Indices = tuple[npt.ArrayLike | None, ...]
+Arrays = tuple[Array | None, ...]
+
+
+class Scatter:
+    """Checked index arrays: positions, velocities, position targets, efforts.
+
+    Raises:
+        ValueError: an index is out of range or a list has another length than `size`.
+    """
+
+    def __init__(self, size: int, indices: Indices, arrays: Arrays) -> None:
+        self._key = indices
+        self._shapes = [None if a is None else a.shape for a in arrays]
+        pos, vel, target, effort = indices
+        self._pos = _index("pos_indices", pos, size)
+        self._vel = _index("vel_indices", vel, size)
+        self._target = self._pos if target is None else _index("target_indices", target, size)
+        self._effort = self._vel if effort is None else _index("effort_indices", effort, size)
+        qpos, qvel, target_q, target_qd, feedforward, out = arrays
+        for name, index, array, what in (
+            ("pos_indices", self._pos, qpos, "qpos"),
+            ("vel_indices", self._vel, qvel, "qvel"),
+            ("target_indices", self._target, target_q, "target_q"),
+            ("vel_indices", self._vel, target_qd, "target_qd"),
+            ("vel_indices", self._vel, feedforward, "feedforward"),
+            ("effort_indices", self._effort, out, "out"),
+        ):
+            _check_range(name, index, array, what)
+        self._repeated = len(np.unique(self._effort)) < size
+
+    def fits(self, indices: Indices, arrays: Arrays) -> bool:
+        """Whether these are the very index arrays, for arrays of the same shapes."""
+        same = all(a is b for a, b in zip(indices, self._key, strict=True))
+        return same and self._shapes == [None if a is None else a.shape for a in arrays]
+
+    def gather(
+        self,
+        qpos: Any,
+        qvel: Any,
+        target_q: Array | None,
+        target_qd: Array | None,
+        feedforward: Array | None,
+    ) -> tuple[Array, Array, Array | None, Array | None, Array | None]:
+        """The pipeline's inputs."""
+        return (
+            qpos[..., self._pos],
+            qvel[..., self._vel],
+            None if target_q is None else target_q[..., self._target],
+            None if target_qd is None else target_qd[..., self._vel],
+            None if feedforward is None else feedforward[..., self._vel],
+        )
+
+    def add(self, out: Array, effort: Array) -> None:
+        """Add efforts; repeated indices add up."""
+        if self._repeated:
+            where: Any = (..., self._effort)
+            np.add.at(out, where, effort)
+        else:
+            out[..., self._effort] += effort
+
+
+def _index(name: str, values: npt.ArrayLike | None, size: int) -> npt.NDArray[np.intp]:
+    array = np.asarray(values)
+    if array.shape != (size,) or array.dtype.kind not in "iu":
+        raise ValueError(f"{name} must be {size} whole numbers, got {array.dtype} {array.shape}")
+    return array.astype(np.intp)
+
+
+def _check_range(name: str, index: npt.NDArray[np.intp], array: Array | None, what: str) -> None:
+    if array is None:
+        return
+    length = array.shape[-1]
+    bad = index[(index < 0) | (index >= length)]
+    if len(bad):
+        raise ValueError(f"{name} has {bad[0]}, but {what} has {length} values")
+
+
+# Pipeline -----------------------------------------------------------------------------------------
 
 
 class Pipeline(CheckedAttributes, DeclaredMemory):

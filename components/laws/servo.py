@@ -8,10 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from mjrig.components.laws.law import Implicit, Law, commit
-from mjrig.components.laws.space import Array, PipelineSpace
-from mjrig.components.laws.state import State
-from mjrig.properties.per_actuator import PerActuator, PerActuatorInput
-from mjrig.properties.scalar_kinds import Choice
+from mjrig.components.laws.pipeline_arrays import Array, PipelineSpace, State
+from mjrig.core.properties.per_actuator import PerActuator, PerActuatorInput
+from mjrig.core.properties.scalar_kinds import Choice
 
 
 class LastLimit(StrEnum):

@@ -7,27 +7,26 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from mjrig.arrays import FloatArray
 from mjrig.components.policies.batch_loop import BatchLoop
-from mjrig.components.policies.loop import PolicyLoop
 from mjrig.components.policies.observer import needs_one_world
-from mjrig.components.policies.policy_file import PolicyFile
-from mjrig.components.policies.policy_parts import given
-from mjrig.control.articulation import Articulation
-from mjrig.control.plant import Plant
-from mjrig.control.policy import (
+from mjrig.components.policies.policy_file import PolicyFile, given
+from mjrig.components.policies.policy_loop import PolicyLoop
+from mjrig.core.arrays import FloatArray
+from mjrig.core.control.articulation import Articulation
+from mjrig.core.control.plant import Plant
+from mjrig.core.control.policy import (
     BatchOfWorlds,
     BatchPolicy,
     CommandSpace,
     PolicyComponent,
     PolicyDisturbance,
 )
-from mjrig.control.setpoints import Lease, Source
-from mjrig.errors import BindingError, MissingExtraError, MjrigError, PropertyError
-from mjrig.names import literal
-from mjrig.properties.actions import action
-from mjrig.properties.array_kinds import Samples
-from mjrig.properties.scalar_kinds import Bool, FilePath, Int
+from mjrig.core.control.setpoints import Lease, Source
+from mjrig.core.errors import BindingError, MissingExtraError, MjrigError, PropertyError
+from mjrig.core.names import literal
+from mjrig.core.properties.actions import action
+from mjrig.core.properties.collection_kinds import Samples
+from mjrig.core.properties.scalar_kinds import Bool, FilePath, Int
 
 #: Quiet steps of a policy that is switched off.
 _NOTHING_DUE = 1_000_000

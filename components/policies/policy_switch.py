@@ -1,25 +1,88 @@
 """PolicySwitch: several policies on one robot, one of them in charge."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from mjrig.arrays import FloatArray
-from mjrig.components.policies.loop import PolicyLoop
 from mjrig.components.policies.policy_file import PolicyFile
-from mjrig.components.policies.switch_option import SwitchOption, Within
-from mjrig.control.articulation import Articulation
-from mjrig.control.plant import Plant
-from mjrig.control.policy import CommandSpace, PolicyComponent, PolicyDisturbance
-from mjrig.control.setpoints import Lease, Source
-from mjrig.errors import BindingError, MissingExtraError, MjrigError, PropertyError
-from mjrig.names import literal, suggestion
-from mjrig.properties.array_kinds import Samples
-from mjrig.properties.nested_kinds import NestedList
-from mjrig.properties.scalar_kinds import Bool, Float, Int, Text
+from mjrig.components.policies.policy_loop import PolicyLoop
+from mjrig.core.arrays import FloatArray
+from mjrig.core.control.articulation import Articulation
+from mjrig.core.control.plant import Plant
+from mjrig.core.control.policy import CommandSpace, PolicyComponent, PolicyDisturbance
+from mjrig.core.control.setpoints import Lease, Source
+from mjrig.core.errors import BindingError, MissingExtraError, MjrigError, PropertyError
+from mjrig.core.names import literal, suggestion
+from mjrig.core.properties.collection_kinds import Samples
+from mjrig.core.properties.has_properties import HasProperties
+from mjrig.core.properties.nested_kinds import NestedList
+from mjrig.core.properties.scalar_kinds import (
+    Bool,
+    Choice,
+    FilePath,
+    Float,
+    Int,
+    OptionalFloat,
+    Text,
+)
+
+# Switch option ------------------------------------------------------------------------------------
+# SwitchOption: one policy of a PolicySwitch, and when it is in charge.
+
+
+class Condition(StrEnum):
+    """What puts a policy in charge."""
+
+    NEVER = "never"
+    STILL = "still"
+    MOVING = "moving"
+    TILTED = "tilted"
+
+
+@dataclass(frozen=True)
+class Within:
+    """What conditions look at: the time [s], the command, and the tilt of the base [rad]."""
+
+    time: float
+    command: FloatArray
+    tilt: float
+
+
+class SwitchOption(HasProperties):
+    """A policy by name, or the default pose of the first one, held."""
+
+    name = Text("", doc="Name of the option.")
+    file = FilePath(
+        suffixes=(".yaml", ".yml"), doc="The policy file; none: the first policy's default pose."
+    )
+    after = OptionalFloat(None, min=0.0, unit="s", doc="In charge from this time on; none: no.")
+    when = Choice(
+        Condition.NEVER,
+        doc="In charge while the command is below the limit (still), above it (moving), or the "
+        "base is tilted by more than the limit [rad].",
+    )
+    limit = Float(0.1, min=0.0, doc="Limit of the condition.")
+
+    def holds(self, now: Within) -> bool:
+        """Whether its condition puts it in charge."""
+        if self.when is Condition.TILTED:
+            return now.tilt > self.limit
+        if self.when is Condition.NEVER:
+            return False
+        moving = bool(np.linalg.norm(now.command) > self.limit)
+        return moving == (self.when is Condition.MOVING)
+
+    def begun(self, now: Within) -> bool:
+        """Whether its time has come."""
+        return self.after is not None and now.time >= self.after - 1e-9
+
+
+# Policy switch ------------------------------------------------------------------------------------
 
 
 class PolicySwitch(PolicyComponent):

@@ -6,12 +6,12 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from mjrig.arrays import FloatArray
-from mjrig.components.props.prop_kinds import colour, surface_friction
-from mjrig.errors import PropertyError
-from mjrig.properties.array_kinds import Vector
-from mjrig.properties.scalar_kinds import Bool, Choice, Float
-from mjrig.scene.prop import Prop
+from mjrig.components.props.solids import colour, surface_friction
+from mjrig.core.arrays import FloatArray
+from mjrig.core.errors import PropertyError
+from mjrig.core.properties.collection_kinds import Vector
+from mjrig.core.properties.scalar_kinds import Bool, Choice, Float
+from mjrig.core.scene.actor_description import Prop
 
 
 class GroundProp(Prop):

@@ -1,16 +1,54 @@
 """Solid props: a box, a sphere, a cylinder, a capsule or a mesh, fixed or free to move."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import mujoco
 
-from mjrig.arrays import FloatArray
-from mjrig.components.props.prop_kinds import colour, extent, surface_friction
-from mjrig.errors import PropertyError
-from mjrig.properties.array_kinds import Vector
-from mjrig.properties.hooks import required
-from mjrig.properties.scalar_kinds import Bool, FilePath, Float, Int, OptionalFloat
-from mjrig.scene.prop import Prop
+from mjrig.core.arrays import FloatArray
+from mjrig.core.errors import PropertyError
+from mjrig.core.properties.collection_kinds import Vector
+from mjrig.core.properties.hooks import required
+from mjrig.core.properties.scalar_kinds import Bool, FilePath, Float, Int, OptionalFloat
+from mjrig.core.scene.actor_description import Prop
+
+# Prop kinds ---------------------------------------------------------------------------------------
+# Shared properties of props: lengths, colours, friction.
+
+
+def extent(default: float, doc: str, *, soft_max: float | None = None) -> Float:
+    """A length of a shape."""
+    return Float(
+        default,
+        min=0.0,
+        above=True,
+        soft_max=soft_max,
+        unit="m",
+        structural=True,
+        category="Shape",
+        doc=doc,
+    )
+
+
+def colour(default: Sequence[float], doc: str = "Red, green, blue and opacity.") -> Vector:
+    """An RGBA colour, components from 0 to 1."""
+    return Vector(default, min=0.0, max=1.0, structural=True, category="Look", doc=doc)
+
+
+def surface_friction(of: str) -> Vector:
+    """MuJoCo's three coefficients of friction of a surface."""
+    return Vector(
+        [1.0, 0.005, 0.0001],
+        min=0.0,
+        partial=True,
+        structural=True,
+        category="Contact",
+        doc=f"Sliding [1], torsional [m] and rolling [m] friction of the {of}.",
+    )
+
+
+# Solids -------------------------------------------------------------------------------------------
+
 
 MESHES = (".stl", ".obj", ".msh")
 _CONDIMS = (1, 3, 4, 6)

@@ -1,4 +1,4 @@
-"""What can be done with an actor and its parts, listed once: the menus and the palette show it."""
+"""Actions on an actor and its parts, listed once for menus and palette, and icons of types."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -7,10 +7,65 @@ from typing import Any
 
 from imgui_bundle import imgui
 
+from mjrig.core.control.controller import ArticulationController
+from mjrig.core.control.policy import PolicyComponent
+from mjrig.core.properties import registry
+from mjrig.core.properties.component import Component
+from mjrig.core.scene.actor_description import ActorDescription, Prop
+from mjrig.core.scene.actuator import Actuator
+from mjrig.core.scene.scene_paths import SCENE
 from mjrig.editor.assets.assets import COMPONENT_GROUPS, Asset
-from mjrig.editor.assets.kind_icons import icon_of_asset
-from mjrig.editor.texts.texts import tr
+from mjrig.editor.session.state import EditorState
+from mjrig.editor.text import tr
 from mjrig.editor.ui import icons
+
+# Kind icons ---------------------------------------------------------------------------------------
+# Icons of types and of what a selection path means.
+
+
+#: Icons of parts of a model and of lists of a scene, by what their paths contain.
+_BY_WORD = {
+    ".joint:": icons.JOINT,
+    ".actuator:": icons.ACTUATOR,
+    ".keyframes[": icons.KEYFRAME,
+    "frames[": icons.FRAME,
+    "collision_groups[": icons.GROUP,
+}
+
+
+def icon_of_type(kind: type) -> str:
+    """The icon of a component type."""
+    if issubclass(kind, PolicyComponent):
+        return icons.POLICY
+    if issubclass(kind, ArticulationController):
+        return icons.CONTROLLER
+    if issubclass(kind, Actuator):
+        return icons.ACTUATOR
+    return icons.PROP if issubclass(kind, Prop) else icons.COMPONENT
+
+
+def icon_of_asset(kind: str, value: str) -> str:
+    """The icon of what can be dropped: of its type, where it is one."""
+    if kind in ("component", "prop"):
+        return icon_of_type(registry.get(value, Component))
+    return icons.OF_KIND.get(kind, icons.COMPONENT)
+
+
+def icon_of_path(state: EditorState, path: str) -> str:
+    """The icon of something in the hierarchy."""
+    if path == SCENE:
+        return icons.SCENE
+    for word, icon in _BY_WORD.items():
+        if word in path:
+            return icon
+    obj = state.described(path)
+    if isinstance(obj, ActorDescription):
+        return icons.PROP if obj.prop is not None else icons.ROBOT
+    return icon_of_type(type(obj)) if obj is not None else icons.ROBOT
+
+
+# Actor menu ---------------------------------------------------------------------------------------
+# What can be done with an actor and its parts, listed once: the menus and the palette show it.
 
 
 @dataclass(frozen=True)

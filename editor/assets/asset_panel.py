@@ -5,6 +5,7 @@ from pathlib import Path
 
 from imgui_bundle import ImVec2, imgui
 
+from mjrig.editor.assets.actor_menu import icon_of_asset
 from mjrig.editor.assets.assets import (
     GROUPS,
     Asset,
@@ -14,15 +15,12 @@ from mjrig.editor.assets.assets import (
     remove_folder,
 )
 from mjrig.editor.assets.drops import drop
-from mjrig.editor.assets.kind_icons import icon_of_asset
-from mjrig.editor.assets.pictures import Pictures, Upload
-from mjrig.editor.assets.thumbnails import Thumbnails
+from mjrig.editor.assets.thumbnails import Pictures, Thumbnails, Upload
 from mjrig.editor.session.session import Session
 from mjrig.editor.session.state import EditorState
-from mjrig.editor.texts.texts import tr
-from mjrig.editor.ui.dragging import drag_source
-from mjrig.editor.ui.panel import Panel
-from mjrig.editor.ui.scale import px, size
+from mjrig.editor.text import tr
+from mjrig.editor.ui.layout import px, size
+from mjrig.editor.ui.panel import Panel, drag_source
 
 TILE = (96.0, 92.0)
 PICTURE = (92.0, 69.0)

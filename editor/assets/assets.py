@@ -1,4 +1,4 @@
-"""Assets: what can be dropped into a scene, found in folders and among the registered types."""
+"""Assets: what can be dropped into a scene, from folders and registered types; example scenes."""
 
 import os
 import threading
@@ -7,18 +7,20 @@ from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
 
-from mjrig.actuators.actuator import Actuator
-from mjrig.control.controller import ArticulationController
-from mjrig.editor.assets.drop_names import in_package
-from mjrig.editor.assets.file_kinds import KINDS, MODEL, FileKindError, classify
+from mjrig.core.control.controller import ArticulationController
+from mjrig.core.errors import MjrigError, PropertyError
+from mjrig.core.properties import registry
+from mjrig.core.properties.component import ActorComponent, Component
+from mjrig.core.scene.actor_description import Prop
+from mjrig.core.scene.actuator import Actuator
+from mjrig.core.scene.editing.scene import Scene
+from mjrig.editor.assets.file_kinds import KINDS, MODEL, FileKindError, classify, in_package
 from mjrig.editor.session.user_files import config_folder, read_settings, write_settings
-from mjrig.editor.texts.texts import tr
-from mjrig.editor.ui.text_filter import matches
-from mjrig.errors import MjrigError, PropertyError
-from mjrig.properties import registry
-from mjrig.properties.component import ActorComponent, Component
-from mjrig.scene.prop import Prop
-from mjrig.scene_edit.scene import Scene
+from mjrig.editor.text import matches, tr
+
+# Assets -------------------------------------------------------------------------------------------
+# Assets: what can be dropped into a scene, found in folders and among the registered types.
+
 
 #: How deep, and for how many files, a folder is searched.
 DEPTH, FILES = 6, 5000
@@ -265,3 +267,38 @@ class AssetShelf:
         ]
         by_group = {g: [a for a in chosen if a.group == g] for g in GROUPS}
         return {g: assets for g, assets in by_group.items() if assets}
+
+
+# Examples -----------------------------------------------------------------------------------------
+# The example scenes that come with mjrig, with what they show in a sentence.
+
+
+#: Scenes whose names begin so are for measurements.
+_BENCHMARK = "bench_"
+
+
+@dataclass(frozen=True)
+class Example:
+    """One scene: its file, its name in words, and the comment at the top of the file."""
+
+    path: Path
+    title: str
+    about: str
+
+
+def examples() -> list[Example]:
+    """All of them, the one that moves by itself first."""
+    folder = Path(str(files("mjrig.config"))) / "scenes"
+    paths = [p for p in sorted(folder.glob("*.yaml")) if not p.name.startswith(_BENCHMARK)]
+    found = [Example(p, p.stem.replace("_", " "), _heading(p)) for p in paths]
+    return sorted(found, key=lambda example: "trot" not in example.title)
+
+
+def _heading(path: Path) -> str:
+    """The comment a file begins with."""
+    lines = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if not line.startswith("#"):
+            break
+        lines.append(line.lstrip("# ").strip())
+    return " ".join(" ".join(lines).split())

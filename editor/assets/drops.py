@@ -1,4 +1,7 @@
-"""Drops: each is an edit with one undo entry, or is refused with the reason."""
+"""Drops: each is an edit with one undo entry, or is refused with the reason.
+
+A controller that drives nothing after the drop is detected; motors are the remedy.
+"""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -6,8 +9,20 @@ from typing import Any
 
 import mujoco
 
-from mjrig.actuators.actuator import Actuator
-from mjrig.editor.assets.drop_names import is_special, reference
+from mjrig.core.control.controller import ArticulationController
+from mjrig.core.errors import BindingError, MjrigError, PropertyError
+from mjrig.core.names import literal
+from mjrig.core.properties import registry
+from mjrig.core.properties.component import ActorComponent, Component, component_named
+from mjrig.core.scene.actor_description import Prop
+from mjrig.core.scene.actuator import Actuator
+from mjrig.core.scene.editing.actuator_conversion import as_motors
+from mjrig.core.scene.editing.scene import Actor, Scene
+from mjrig.core.scene.includes import SCENES
+from mjrig.core.scene.model_scene import actor_name
+from mjrig.core.scene.mujoco_options import SimOptions, settling
+from mjrig.core.sim.floor_placement import HOME, Stance, has_floor, stance
+from mjrig.core.sim.world import World
 from mjrig.editor.assets.file_kinds import (
     MODEL,
     POLICY,
@@ -16,24 +31,57 @@ from mjrig.editor.assets.file_kinds import (
     SCENE,
     FileKindError,
     classify,
+    is_special,
+    reference,
 )
-from mjrig.editor.assets.idle_controller import idle_controller
-from mjrig.editor.gains.gain_presets import load_preset
-from mjrig.editor.session.state import EditorState
-from mjrig.editor.texts.texts import tr
-from mjrig.errors import BindingError, MjrigError, PropertyError
-from mjrig.gains.gain_rows import gain_rows
-from mjrig.names import literal
-from mjrig.properties import registry
-from mjrig.properties.component import ActorComponent, Component
-from mjrig.scene.include import SCENES
-from mjrig.scene.model_scene import actor_name
-from mjrig.scene.prop import Prop
-from mjrig.scene.sim_options import SimOptions, settling
-from mjrig.scene_edit.actor import Actor
-from mjrig.scene_edit.scene import Scene
-from mjrig.sim.stance import HOME, Stance, has_floor, stance
-from mjrig.sim.world import World
+from mjrig.editor.gains.gain_edits import load_preset
+from mjrig.editor.session.state import EditorState, Idle
+from mjrig.editor.text import tr
+from mjrig.lab.gains.gain_rows import gain_rows
+
+# Idle controller ----------------------------------------------------------------------------------
+# A controller that was added and drives nothing: why, and motors as the way out.
+
+
+#: What a controller takes over from the position actuators, where it has it and nothing is set.
+_TAKEN_OVER = ("kp", "kv", "torque_limit", "clamp_targets")
+
+
+def idle_controller(world: World, actor: str, role: str) -> Idle | None:
+    """What keeps a controller of an actor from driving anything; None: it drives something."""
+    robot = next(
+        r
+        for r, p in zip(world.articulations.values(), world.placements.actors, strict=True)
+        if actor in (p.name, p.original.name)
+    )
+    controller = component_named(robot, robot.components, role)
+    if not isinstance(controller, ArticulationController) or controller.is_bound:
+        return None
+    skipped = controller.bindings.skipped
+    return Idle(actor, role, tuple(f"{name} {why}" for name, why in skipped))
+
+
+def use_motors(state: EditorState, actor: Actor, role: str) -> None:
+    """Make motors of an actor's position actuators, driven by its controller: one edit.
+
+    The controller takes over the gains and limits that the actuators have, so that the robot
+    moves as before.
+
+    Raises:
+        MjrigError: there is none, or the world cannot be built; nothing is changed.
+    """
+    gains = as_motors(actor, ".*", state.scene.effective_sim()).controller
+    with state.session.edit(tr("Use motors on {name}", name=actor.name)):
+        actor.use_motors = True
+        component = component_named(actor, actor.components, role)
+        for name in _TAKEN_OVER:
+            known = name in {p.name for p in component.properties()}
+            if known and gains.is_authored(name) and not component.is_authored(name):
+                component.assign({name: gains.authored(name)})
+
+
+# Drops --------------------------------------------------------------------------------------------
+
 
 Point = Sequence[float]
 #: Height of a light or camera over the point it is dropped on [m].

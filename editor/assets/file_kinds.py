@@ -1,14 +1,63 @@
-"""Kinds of files, by name and contents."""
+"""Kinds of files, by name and contents, and the path by which a scene refers to a file."""
 
+import os
 import re
 import zipfile
+from importlib.resources import files
 from pathlib import Path
 from xml.etree import ElementTree
 
 from mjrig.components.policies.checkpoints import is_torchscript, what_else
-from mjrig.editor.texts.texts import tr
-from mjrig.errors import MjrigError
-from mjrig.names import listed
+from mjrig.core.errors import MjrigError
+from mjrig.core.files.paths import PACKAGE
+from mjrig.core.names import listed
+from mjrig.core.scene.editing.scene import Scene
+from mjrig.editor.text import tr
+
+# Drop names ---------------------------------------------------------------------------------------
+# Names of dropped files in a scene: the path that is written.
+
+
+_PACKAGES = ("mjrig.assets",)
+_SPECIAL = (PACKAGE, "menagerie:")
+
+
+def is_special(value: str) -> bool:
+    """Whether a model is named by a package or a collection instead of a path."""
+    return value.startswith(_SPECIAL)
+
+
+def reference(path: Path, scene: Scene) -> str:
+    """How a scene names a file: relative to it if it is below it, in a package, or absolute.
+
+    A scene without a file has no folder yet.
+    """
+    path = Path(os.path.abspath(path))
+    if scene.path is not None:
+        base = Path(os.path.abspath(scene.base))
+        if path.is_relative_to(base):
+            return path.relative_to(base).as_posix()
+    return in_package(path) or str(path)
+
+
+def in_package(path: Path) -> str | None:
+    """`package:…` of a file that one of our data packages has; None for any other."""
+    for package in _PACKAGES:
+        for folder in _folders(package):
+            if path.is_relative_to(folder):
+                return f"{PACKAGE}{package}/{path.relative_to(folder).as_posix()}"
+    return None
+
+
+def _folders(package: str) -> set[Path]:
+    """Where a package lies, and where its files really are if those are links."""
+    root = Path(str(files(package)))
+    return {root, Path(os.path.realpath(root / "__init__.py")).parent}
+
+
+# File kinds ---------------------------------------------------------------------------------------
+# Kinds of files, by name and contents.
+
 
 MODEL, SCENE, PRESET, RECORDING, POLICY = "model", "scene", "preset", "recording", "policy"
 

@@ -1,4 +1,4 @@
-"""The hierarchy: actors, their components, joints and actuators, frames and groups."""
+"""The hierarchy: actors, their components, joints, actuators and keyframes, frames and groups."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -7,30 +7,72 @@ from typing import Any
 import numpy as np
 from imgui_bundle import imgui
 
+from mjrig.core.errors import BindingError, PropertyError
+from mjrig.core.names import listed, unique
+from mjrig.core.scene.editing.scene import Actor, Scene
+from mjrig.core.scene.pose import Pose
+from mjrig.core.scene.scene_paths import SCENE
+from mjrig.core.scene.scene_sections import Keyframe
+from mjrig.core.sim.world import World
 from mjrig.editor.assets.actor_menu import (
     ActorActions,
     MenuEntry,
     actor_entries,
     component_entries,
     draw_entries,
+    icon_of_path,
     keyframe_entries,
 )
 from mjrig.editor.assets.assets import component_types
-from mjrig.editor.assets.keyframe_edits import capture, go_to
-from mjrig.editor.assets.kind_icons import icon_of_path
 from mjrig.editor.session.elements import actuator_path, joint_path
 from mjrig.editor.session.state import EditorState
-from mjrig.editor.texts.texts import tr
+from mjrig.editor.text import tr
 from mjrig.editor.ui import icons
-from mjrig.editor.ui.dragging import drag_source
-from mjrig.editor.ui.panel import Panel
-from mjrig.editor.ui.scale import px
-from mjrig.errors import BindingError, PropertyError
-from mjrig.names import listed, unique
-from mjrig.scene.pose import Pose
-from mjrig.scene.scene_path import SCENE
-from mjrig.scene_edit.actor import Actor
-from mjrig.scene_edit.scene import Scene
+from mjrig.editor.ui.layout import px
+from mjrig.editor.ui.panel import Panel, drag_source
+
+# Keyframe edits -----------------------------------------------------------------------------------
+# Keyframes of an actor: keep the present pose as one, and go to one.
+
+
+def capture(state: EditorState, actor: str) -> str:
+    """Keep the present state of an actor as a keyframe of the scene; one edit.
+
+    Returns:
+        Its name: `pose`, `pose_2`, …
+
+    Raises:
+        BindingError: the actor is described elsewhere.
+    """
+    reason = state.why_not_edited(actor)
+    if reason:
+        raise BindingError(reason)
+
+    def read(world: World) -> Keyframe:
+        robot = world[actor]
+        return robot.capture(unique("pose", list(robot.keyframes)))
+
+    keyframe = state.simulation.call(read)
+    with state.session.edit(
+        tr("Capture {name} of {actor}", name=keyframe.name, actor=actor)
+    ) as scene:
+        scene[actor].add_keyframe(keyframe)
+    state.console.say(
+        tr("the pose of {actor} is its keyframe {name!r} now", actor=actor, name=keyframe.name)
+    )
+    return str(keyframe.name)
+
+
+def go_to(state: EditorState, keyframe: str) -> None:
+    """Reset to a keyframe, paused: every actor that has it starts there."""
+    state.simulation.pause()
+    state.simulation.reset(keyframe)
+    state.console.say(tr("reset to the keyframe {keyframe!r}", keyframe=keyframe))
+
+
+# Hierarchy ----------------------------------------------------------------------------------------
+# The hierarchy: actors, their components, joints and actuators, frames and groups.
+
 
 _LEAF = int(imgui.TreeNodeFlags_.leaf) | int(imgui.TreeNodeFlags_.no_tree_push_on_open)
 _NODE = (

@@ -6,26 +6,25 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from mjrig.components.importers.importing import Imported, RefusedError, import_policy
+from mjrig.components.importers.policy_import import Imported, RefusedError, import_policy
 from mjrig.components.importers.sources.overrides import Overrides
-from mjrig.components.importers.writing import (
+from mjrig.components.importers.yaml_writer import (
     motion_of,
     relative,
     scene_data,
     timing,
     write_policy,
 )
-from mjrig.control.controller import ArticulationController
-from mjrig.control.policy import PolicyComponent
-from mjrig.editor.assets.drop_names import reference
+from mjrig.core.control.controller import ArticulationController
+from mjrig.core.control.policy import PolicyComponent
+from mjrig.core.errors import BindingError, MjrigError
+from mjrig.core.model.menagerie import find_in_menagerie, is_in_menagerie
+from mjrig.core.scene.editing.scene import Actor, Scene
+from mjrig.editor.assets.file_kinds import reference
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.session.user_files import free_file
-from mjrig.editor.texts.texts import tr
-from mjrig.errors import BindingError, MjrigError
-from mjrig.model_files.menagerie import find_in_menagerie, is_in_menagerie
-from mjrig.scene_edit.actor import Actor
-from mjrig.scene_edit.scene import Scene
-from mjrig.sim2sim.play.commanding import commands
+from mjrig.editor.text import tr
+from mjrig.lab.replay.policy_loop import commands
 
 FOLDER = "policies"
 #: Stack of files that are a policy.yaml already.

@@ -12,12 +12,12 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from mjrig.errors import MjrigError
-from mjrig.files.replacing import replacing
-from mjrig.scene.include import SCENES
-from mjrig.scene_edit.scene import Scene
-from mjrig.sim.world import World
-from mjrig.workers.child_process import serve
+from mjrig.core.errors import MjrigError
+from mjrig.core.files.atomic_writes import replacing
+from mjrig.core.processes.child_process import serve
+from mjrig.core.scene.editing.scene import Scene
+from mjrig.core.scene.includes import SCENES
+from mjrig.core.sim.world import World
 
 READY = "ready"
 HOME = "home"

@@ -1,4 +1,7 @@
-"""Thumbnails of models and scenes: drawn in a separate process, cached on disk, ready later."""
+"""Thumbnails of models and scenes: drawn in a separate process, cached on disk, ready later.
+
+`Pictures` uploads each of them once as a texture.
+"""
 
 import hashlib
 import os
@@ -6,16 +9,18 @@ import re
 import sys
 import threading
 from collections import deque
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from mjrig.core.processes.child_process import ChildEndedError, ChildProcess
+from mjrig.core.scene.includes import SCENES
 from mjrig.editor.assets import thumbnail_worker
 from mjrig.editor.session.user_files import cache_folder
-from mjrig.editor.texts.texts import tr
-from mjrig.scene.include import SCENES
-from mjrig.workers.child_process import ChildEndedError, ChildProcess
+from mjrig.editor.text import tr
+
 
 SIZE = (256, 192)
 #: Grows when pictures are drawn in another way.
@@ -173,3 +178,35 @@ def _backends() -> tuple[str, ...]:
     if sys.platform != "linux":
         return ("",)
     return ("egl", "glfw") if os.environ.get("DISPLAY") else ("egl", "osmesa")
+
+
+# Pictures -----------------------------------------------------------------------------------------
+# Pictures: thumbnails of models and scenes as textures, uploaded once each.
+
+
+Upload = Callable[[Picture], int]
+
+
+class Pictures:
+    """The textures of one window.
+
+    Args:
+        thumbnails: draws the pictures.
+        upload: makes a texture of a picture and returns its id; None: there are no pictures.
+    """
+
+    def __init__(self, thumbnails: Thumbnails, upload: Upload | None) -> None:
+        self.thumbnails = thumbnails
+        self._upload = upload
+        self._textures: dict[Path, int] = {}
+
+    def texture(self, path: Path) -> int | None:
+        """The texture of a file's thumbnail; None until it is drawn."""
+        if self._upload is None:
+            return None
+        if path not in self._textures:
+            picture = self.thumbnails.get(path)
+            if picture is None:
+                return None
+            self._textures[path] = self._upload(picture)
+        return self._textures[path]

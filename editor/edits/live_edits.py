@@ -5,14 +5,13 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
-from mjrig.control.articulation import Articulation
+from mjrig.core.control.articulation import Articulation
+from mjrig.core.errors import MjrigError, NeedsNewWorld
+from mjrig.core.properties.has_properties import HasProperties
+from mjrig.core.scene.editing.scene import Scene
+from mjrig.core.sim.runtime_edits import rejoint, retune
+from mjrig.core.sim.world import World
 from mjrig.editor.edits.edits import UNSET, Edit
-from mjrig.errors import MjrigError, NeedsNewWorld
-from mjrig.properties.has_properties import HasProperties
-from mjrig.scene_edit.scene import Scene
-from mjrig.sim.joint_edit import rejoint
-from mjrig.sim.native_edit import retune
-from mjrig.sim.world import World
 
 
 @dataclass(frozen=True)

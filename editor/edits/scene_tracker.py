@@ -10,15 +10,13 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any
 
-from mjrig.editor.edits.apply_edits import with_key
-from mjrig.editor.edits.edits import UNSET, Data, Edit, Path
-from mjrig.properties.has_properties import HasProperties
-from mjrig.properties.mapping_kinds import Table
-from mjrig.properties.nested_kinds import Nested, NestedList
-from mjrig.scene.item_tracking import item_tree
-from mjrig.scene_edit.scene import Scene
-from mjrig.yaml_text.comparison import identity, same
-from mjrig.yaml_text.item_trees import UNKNOWN, ItemTree
+from mjrig.core.properties.collection_kinds import Table
+from mjrig.core.properties.has_properties import HasProperties
+from mjrig.core.properties.nested_kinds import Nested, NestedList
+from mjrig.core.scene.editing.scene import Scene
+from mjrig.core.scene.scene_text import item_tree
+from mjrig.core.yaml_text.comparison import UNKNOWN, ItemTree, identity, same
+from mjrig.editor.edits.edits import UNSET, Data, Edit, Path, with_key
 
 
 @dataclass(frozen=True)

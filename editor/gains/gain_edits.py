@@ -1,17 +1,23 @@
-"""Edits of gains: of one row, its mirror image or all rows, as one undo entry."""
+"""Edits of gains: of one row, its mirror image, all rows or a preset, as one undo entry."""
 
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 
+from mjrig.core.errors import BindingError
+from mjrig.core.pattern_budget import pattern_budget
+from mjrig.core.patterns import compile_pattern
+from mjrig.core.properties.has_properties import HasProperties
 from mjrig.editor.session.session import Session
-from mjrig.editor.texts.texts import tr
-from mjrig.gains.gain_rows import LIMIT, Change, GainRow, rounded
-from mjrig.gains.gain_rows import set_gains as write_gains
-from mjrig.gains.second_order import damping_for, damping_ratio, stiffness_for
-from mjrig.pattern_budget import pattern_budget
-from mjrig.patterns import compile_pattern
-from mjrig.properties.has_properties import HasProperties
+from mjrig.editor.text import tr
+from mjrig.lab.gains.assignment import damping_for, damping_ratio, stiffness_for
+from mjrig.lab.gains.gain_presets import PresetFit, fit, read_preset
+from mjrig.lab.gains.gain_rows import LIMIT, Change, GainRow, rounded
+from mjrig.lab.gains.gain_rows import set_gains as write_gains
+
+# Gain edits ---------------------------------------------------------------------------------------
+# Edits of gains: of one row, its mirror image or all rows, as one undo entry.
 
 
 @pattern_budget()
@@ -167,3 +173,25 @@ class Switches:
             self._limits[row.key] = row.values[LIMIT]
             return {LIMIT: 0.0}
         return {LIMIT: self.limit_before(row, live)}
+
+
+# Gain presets -------------------------------------------------------------------------------------
+# Loading a gain preset onto an actor as an edit that can be undone.
+
+
+def load_preset(session: Session, path: Path, rows: Sequence[GainRow]) -> PresetFit:
+    """Put a preset onto an actor, all or nothing, as one undo entry.
+
+    Raises:
+        MjrigError: it cannot be read, does not fit, or a value was refused; nothing was changed.
+    """
+    locked = next((r.locked for r in rows if r.locked), "")
+    if locked:
+        raise BindingError(f"{rows[0].actor}: {locked}")
+    found = fit(read_preset(path), rows)
+    set_gains(
+        session,
+        found.changes,
+        title=tr("Load {name} onto {actor}", name=path.name, actor=rows[0].actor),
+    )
+    return found

@@ -1,30 +1,169 @@
-"""Tuning: the model behind the gain table and the response panel; independent of widgets."""
+"""Tuning: the model behind the gain table and the response panel; independent of widgets.
+
+With the live values of the table (saturation, tracking errors, inertias) and its selection.
+"""
 
 import math
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import mujoco
+import numpy as np
+
+from mjrig.core.arrays import FloatArray
+from mjrig.core.errors import BindingError
+from mjrig.core.sim.world import World
 from mjrig.editor.gains.gain_edits import (
     Switches,
     changes_for,
     filtered,
+    load_preset,
     set_gains,
     with_damping,
     with_frequency,
 )
-from mjrig.editor.gains.gain_lab import JOGGING, GainLab, Jog, LiveTest
-from mjrig.editor.gains.gain_monitor import Inertias, Monitor, inertias
-from mjrig.editor.gains.gain_presets import load_preset
-from mjrig.editor.gains.row_selection import RowSelection
+from mjrig.editor.gains.response_tests import JOGGING, GainLab, Jog, LiveTest
+from mjrig.editor.session.elements import actuator_path, joint_path, split
+from mjrig.editor.session.simulation import Simulation
 from mjrig.editor.session.state import EditorState
-from mjrig.editor.texts.texts import tr
-from mjrig.errors import BindingError
-from mjrig.gains.gain_presets import save_preset
-from mjrig.gains.gain_rows import LIMIT, Change, GainRow, arrays, gain_rows
-from mjrig.gains.response import Signal
-from mjrig.gains.second_order import damping_ratio, frequency
+from mjrig.editor.session.world_frame import WorldFrame
+from mjrig.editor.text import tr
+from mjrig.lab.check.feedback_loops import inverse_mass
+from mjrig.lab.gains.assignment import damping_ratio, frequency
+from mjrig.lab.gains.gain_presets import save_preset
+from mjrig.lab.gains.gain_rows import LIMIT, Change, GainRow, arrays, gain_rows
+from mjrig.lab.responses.response import Signal
+
+# Gain monitor -------------------------------------------------------------------------------------
+# Live values of the gain table: saturation, tracking errors, inertias.
+
+
+#: How long a saturation light looks back [s of simulated time].
+LOOK_BACK = 1.0
+
+
+class Monitor:
+    """Remembers the frames of the last second."""
+
+    def __init__(self) -> None:
+        self._frames: deque[tuple[float, dict[str, Any]]] = deque()
+        self._last: WorldFrame | None = None
+        self._generation = -1
+
+    def see(self, frame: WorldFrame) -> None:
+        """Take the latest frame in; the same one twice counts once."""
+        if frame is self._last:
+            return
+        went_back = bool(self._frames) and frame.time < self._frames[-1][0]
+        if frame.generation != self._generation or went_back:
+            self._frames.clear()
+        self._generation, self._last = frame.generation, frame
+        if self._frames and frame.time == self._frames[-1][0]:
+            return
+        self._frames.append((frame.time, {n: _limited(r) for n, r in frame.robots.items()}))
+        while self._frames[-1][0] - self._frames[0][0] > LOOK_BACK:
+            self._frames.popleft()
+
+    def saturation(self, row: GainRow) -> float:
+        """Share of the seen frames of the last second in which a limit acted."""
+        seen = [robots[row.actor] for _, robots in self._frames if row.actor in robots]
+        hits = [bool(s[row.place]) for s in seen if row.place < len(s)]
+        return sum(hits) / len(hits) if hits else 0.0
+
+    def error(self, row: GainRow) -> float:
+        """Setpoint minus position, now."""
+        robot = self._last.robots.get(row.actor) if self._last else None
+        if robot is None or row.place >= len(robot.position):
+            return 0.0
+        return float(robot.setpoint[0, row.column] * row.scale - robot.position[row.place])
+
+    def effort(self, row: GainRow) -> float:
+        """Effort after the clamps, now."""
+        robot = self._last.robots.get(row.actor) if self._last else None
+        return float(robot.effort[row.place]) if robot and row.place < len(robot.effort) else 0.0
+
+
+def _limited(robot: Any) -> Any:
+    """Whether our clamps or the model's limits cut what the law asked for."""
+    asked = robot.raw_effort
+    return np.abs(asked - robot.applied_effort) > 1e-6 * np.maximum(1.0, np.abs(asked))
+
+
+@dataclass(frozen=True)
+class Inertias:
+    """Joint-space inertias of one moment, per degree of freedom of the world [kg·m² or kg]."""
+
+    generation: int
+    time: float
+    #: 1 / (M⁻¹)ᵢᵢ: the other joints and the base are free to move.
+    effective: FloatArray
+    #: Mᵢᵢ: the others are held.
+    diagonal: FloatArray
+
+    def of(self, row: GainRow, *, held: bool = False) -> float | None:
+        """The inertia a row's actuator moves; None where the law does not act on a joint."""
+        values = self.diagonal if held else self.effective
+        return float(values[row.dof]) if 0 <= row.dof < len(values) else None
+
+
+def inertias(simulation: Simulation) -> Inertias:
+    """The inertias now."""
+
+    def run(world: World) -> Inertias:
+        model, data = world.model, world.data
+        full = np.zeros((model.nv, model.nv))
+        mujoco.mj_fullM(model, data, full)
+        effective = 1.0 / np.maximum(np.diag(inverse_mass(model, data)), mujoco.mjMINVAL)
+        return Inertias(simulation.generation, world.time, effective, np.diag(full).copy())
+
+    return simulation.call(run)
+
+
+# Row selection ------------------------------------------------------------------------------------
+# RowSelection: rows of the gain table and selected joints and actuators are one choice.
+
+
+class RowSelection:
+    """Follows the selection of the window, and selects what rows are about."""
+
+    def __init__(self, state: EditorState) -> None:
+        self._state = state
+        self._seen: list[str] = []
+
+    def followed(self, rows: Sequence[GainRow], chosen: Sequence[str]) -> list[str] | None:
+        """The rows of what was selected elsewhere since the last time; None: nothing was.
+
+        Where no joint and no actuator is selected, the rows chosen last stay.
+        """
+        paths = list(self._state.selection.paths)
+        if paths == self._seen:
+            return None
+        self._seen = paths
+        if not any(map(split, paths)):
+            return None
+        related = self._state.elements.related(paths)
+        return [row.key for row in rows if _paths(row) & related]
+
+    def select(self, rows: Sequence[GainRow]) -> None:
+        """Select the joints of rows, or the actuators that act on something else."""
+        find = self._state.elements.for_actuator
+        found = [find(row.actor, row.actuator) for row in rows]
+        paths = list(dict.fromkeys(path for path in found if path is not None))
+        self._state.selection.paths = paths
+        self._seen = list(paths)
+
+
+def _paths(row: GainRow) -> set[str]:
+    own = {actuator_path(row.actor, row.actuator)}
+    return own | {joint_path(row.actor, row.joint)} if row.joint else own
+
+
+# Gain model ---------------------------------------------------------------------------------------
+
 
 MERGE = "gains"
 

@@ -1,25 +1,197 @@
 """The gain table: every gain in force with its origin, editable singly, mirrored or in groups."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from operator import is_
+from pathlib import Path
 from typing import Any
 
 from imgui_bundle import ImVec2, ImVec4, imgui
 
-from mjrig.editor.gains.gain_columns import HEADERS, GainColumns, unit_of
 from mjrig.editor.gains.gain_edits import mirror_row
 from mjrig.editor.gains.gain_model import Tuning
-from mjrig.editor.gains.gain_toolbar import GainToolbar
 from mjrig.editor.gains.response_panel import ResponsePanel
 from mjrig.editor.session.state import EditorState
-from mjrig.editor.texts.texts import tr
-from mjrig.editor.ui.clipped import seen_rows
+from mjrig.editor.text import tr
 from mjrig.editor.ui.colours import AMBER, GREEN, GREY, RED, VIOLET
-from mjrig.editor.ui.dragging import drag_source
+from mjrig.editor.ui.layout import px, seen_rows, size
 from mjrig.editor.ui.number_cell import no_tab_stop, number_cell
-from mjrig.editor.ui.panel import Panel
-from mjrig.editor.ui.scale import px, size
-from mjrig.gains.gain_rows import LIMIT, GainRow
+from mjrig.editor.ui.panel import Panel, drag_source
+from mjrig.lab.gains.gain_rows import LIMIT, GainRow, columns
+
+# Gain columns -------------------------------------------------------------------------------------
+# Columns of the gain table: their heads, units and widths.
+
+
+#: Gains whose name is too long for a head.
+HEADERS = {LIMIT: "limit", "integral_max": "I max"}
+#: Units follow what an actuator acts on.
+_UNITS = {
+    "kp": "{effort}/{position}",
+    "kv": "{effort}·s/{position}",
+    "ki": "{effort}/({position}·s)",
+    LIMIT: "{effort}",
+    "integral_max": "{position}·s",
+    "f": "Hz",
+    "error": "{position}",
+}
+_TURNS = "N·m"
+#: Widths of what is in columns of numbers [pixels at scale 1].
+_WIDTHS = {"on": 22.0, "sat": 22.0, "f": 48.0, "ζ": 48.0, "error": 56.0}
+
+
+def unit_of(row: GainRow, column: str) -> str:
+    """The unit of a column in a row; empty where it has none, or none is known (tendons)."""
+    if not row.unit and column != "f":
+        return ""
+    position = "rad" if row.unit == _TURNS else "m"
+    return _UNITS.get(column, "").format(effort=row.unit, position=position)
+
+
+def unit_of_column(rows: Sequence[GainRow], column: str) -> str:
+    """The unit that all rows have in a column; `mixed` where hinges and slides differ."""
+    units = {unit_of(row, column) for row in rows} - {""}
+    return tr("mixed") if len(units) > 1 else next(iter(units), "")
+
+
+def number_width(name: str, unit: str) -> float:
+    """Width of a column of numbers: of what is in it, or of its head."""
+    sorting = px(18.0) if name not in ("on", "sat") else 0.0  # the arrow of the sorted column
+    title = imgui.calc_text_size(HEADERS.get(name, name)).x + sorting
+    return max(px(_WIDTHS.get(name, 54.0)), title, imgui.calc_text_size(unit).x)
+
+
+def widest(texts: Iterable[str]) -> float:
+    """Width of a column of texts; no more than leaves room for the others."""
+    width = max(imgui.calc_text_size(text).x for text in set(texts))
+    return min(max(width, px(70.0)), px(200.0))
+
+
+class GainColumns:
+    """The columns of some rows; worked out when there are other rows, not in every frame."""
+
+    def __init__(self) -> None:
+        self._rows: Sequence[GainRow] = ()
+        self._font = 0.0
+        self.gains: list[str] = []
+        self.names: list[str] = []
+        self.units: dict[str, str] = {}
+        self.widths: dict[str, float] = {}
+
+    def fit(
+        self,
+        rows: Sequence[GainRow],
+        label: Callable[[GainRow], str],
+        origins: Callable[[GainRow], str],
+    ) -> None:
+        """Give every column the width of what is in it."""
+        font = imgui.get_font_size()
+        if font == self._font and len(rows) == len(self._rows) and all(map(is_, rows, self._rows)):
+            return
+        self._rows, self._font = rows, font
+        self.gains = columns(rows)
+        self.names = ["on", "actuator", *self.gains, "f", "ζ", "sat", "error", "from"]
+        self.units = {name: unit_of_column(rows, name) for name in self.names}
+        self.widths = {name: number_width(name, self.units[name]) for name in self.names}
+        self.widths["actuator"] = widest(map(label, rows))
+        self.widths["from"] = widest(map(origins, rows))
+
+
+# Gain toolbar -------------------------------------------------------------------------------------
+# The line above the gain table: filter, what an edit applies to, inertia, presets.
+
+
+class GainToolbar:
+    """Changes what the tuning shows and how it edits."""
+
+    def __init__(self, tuning: Tuning) -> None:
+        self.tuning = tuning
+        self._preset = "gains"
+
+    def draw(self, rows: Sequence[GainRow]) -> None:
+        """Build it above the rows that are shown."""
+        tuning = self.tuning
+        imgui.set_next_item_width(px(110))
+        _, tuning.filter = imgui.input_text_with_hint(
+            "##filter", tr("filter (regex)"), tuning.filter
+        )
+        if tuning.filter_problem:
+            imgui.set_item_tooltip(tuning.filter_problem)
+            imgui.same_line()
+            imgui.text_colored(RED, "!")
+            imgui.set_item_tooltip(tuning.filter_problem)
+        imgui.same_line()
+        _, tuning.every = imgui.checkbox(
+            tr("edit {count} shown###every", count=len(rows)), tuning.every
+        )
+        imgui.set_item_tooltip(tr("An edit of one cell applies to every row shown."))
+        imgui.same_line()
+        _, tuning.mirror = imgui.checkbox(tr("mirror"), tuning.mirror)
+        imgui.set_item_tooltip(tr("The other side follows: FL and FR, left and right, L and R."))
+        imgui.same_line()
+        _, tuning.all_actors = imgui.checkbox(tr("all actors"), tuning.all_actors)
+        imgui.same_line()
+        self._inertia_choice()
+        imgui.same_line()
+        if imgui.button(tr("Presets")):
+            imgui.open_popup("presets")
+        self._presets_popup()
+
+    def _inertia_choice(self) -> None:
+        tuning = self.tuning
+        if imgui.button(f"I: {which_inertia(tuning)}###inertia"):
+            tuning.held_inertia = not tuning.held_inertia
+        at = f"{tuning.inertias.time:.3f} s" if tuning.inertias else "never"
+        imgui.set_item_tooltip(
+            tr(
+                "The inertia that f and ζ are computed with; click to change.\n"
+                "free, 1 / inv(M)_ii: the other joints and the base are free to move.\n"
+                "held, M_ii: they are locked. Evaluated in the pose at t = {time}.",
+                time=at,
+            )
+        )
+        imgui.same_line()
+        if imgui.button(tr("pose")):
+            tuning.update_inertias()
+        imgui.set_item_tooltip(tr("Re-evaluate the inertias in the present pose."))
+
+    def _presets_popup(self) -> None:
+        if not imgui.begin_popup("presets"):
+            return
+        tuning = self.tuning
+        problem = tuning.why_no_preset()
+        if problem:
+            imgui.text_disabled(problem)
+        imgui.begin_disabled(bool(problem))
+        _, self._preset = imgui.input_text("##name", self._preset)
+        path = tuning.preset_folder() / f"{self._preset or 'gains'}.yaml"
+        imgui.same_line()
+        if imgui.button(tr("Save")):
+            tuning.save(path)
+            imgui.close_current_popup()
+        imgui.set_item_tooltip(tr("Write the gains in force to {path}", path=path))
+        imgui.separator_text(tr("Load"))
+        for file in tuning.preset_files():
+            imgui.push_id(str(file))
+            if imgui.selectable(file.stem, False)[0]:
+                self._load(file)
+            imgui.set_item_tooltip(str(file))
+            imgui.pop_id()
+        imgui.end_disabled()
+        imgui.end_popup()
+
+    def _load(self, file: Path) -> None:
+        self.tuning.load(file)
+        imgui.close_current_popup()
+
+
+def which_inertia(tuning: Tuning) -> str:
+    """The inertia that frequencies are computed with, as a word."""
+    return tr("held") if tuning.held_inertia else tr("free")
+
+
+# Gain table ---------------------------------------------------------------------------------------
+
 
 #: Colours of values by where they come from.
 _COLOURS = {"default": GREY, "random": VIOLET, "outside": AMBER}

@@ -1,20 +1,127 @@
-"""The response panel: test signals, curves before and after an edit, metrics and causes."""
+"""The response panel: test signals, jog slider, curves around an edit, metrics, causes."""
+
+import math
+from dataclasses import replace
 
 import numpy as np
 from imgui_bundle import ImVec2, ImVec4, imgui, implot
 
-from mjrig.arrays import FloatArray
-from mjrig.editor.gains.gain_lab import Result
+from mjrig.core.arrays import FloatArray
+from mjrig.core.errors import MjrigError
 from mjrig.editor.gains.gain_model import Tuning
-from mjrig.editor.gains.jog_slider import JogSlider
-from mjrig.editor.gains.signal_inputs import signal_inputs
+from mjrig.editor.gains.response_tests import Result
 from mjrig.editor.session.state import EditorState
-from mjrig.editor.texts.texts import deferred, tr
+from mjrig.editor.text import deferred, tr
 from mjrig.editor.ui.colours import GREY
+from mjrig.editor.ui.layout import px, size
+from mjrig.editor.ui.number_cell import number_cell
 from mjrig.editor.ui.panel import Panel
-from mjrig.editor.ui.scale import px, size
-from mjrig.gains.bench import Response
-from mjrig.gains.response import Metrics, Trace
+from mjrig.lab.gains.gain_rows import GainRow
+from mjrig.lab.responses.joint_bench import Response
+from mjrig.lab.responses.response import Kind, Metrics, Signal, Trace
+
+# Jog slider ---------------------------------------------------------------------------------------
+# The jog slider: the setpoint of one actuator of the running robot, moved while it is held.
+
+
+class JogSlider:
+    """One slider; it commands as long as it is held, then releases the actuator."""
+
+    def __init__(self, tuning: Tuning) -> None:
+        self._tuning = tuning
+        self._held = ""
+
+    def draw(self, row: GainRow, *, factor: float = 1.0, unit: str = "") -> None:
+        """The slider of one row, in the units of the joint times `factor`."""
+        tuning = self._tuning
+        frame = tuning.state.simulation.frame.robots.get(row.actor)
+        robot = tuning.state.simulation.world.articulations.get(row.actor)
+        actuators = robot.actuators if robot is not None else ()
+        binding = next((b for b in actuators if b.actuator == row.actuator), None)
+        if frame is None or binding is None or row.no_response:
+            self.let_go()
+            return
+        low, high = binding.joint_range or (-math.pi, math.pi)
+        value = float(frame.setpoint[0, row.column]) * row.scale * factor
+        why_not = tuning.why_no_jog(row)
+        imgui.begin_disabled(bool(why_not))
+        text = tr("jog %.3f {unit}", unit=unit).rstrip()
+        changed, new = imgui.slider_float("###jog", value, low * factor, high * factor, text)
+        imgui.end_disabled()
+        flags = imgui.HoveredFlags_.for_tooltip | imgui.HoveredFlags_.allow_when_disabled
+        if imgui.is_item_hovered(flags):
+            moves = tr("Moves the setpoint of the running robot; let go to release it.")
+            imgui.set_tooltip(why_not or moves)
+        if changed:
+            self._held = row.key
+            tuning.jog_to(row, new / (factor * row.scale))
+        if self._held and (self._held != row.key or not imgui.is_item_active()):
+            self.let_go()
+
+    def let_go(self) -> None:
+        """Release the actuator, if the slider moved one."""
+        if self._held:
+            self._held = ""
+            self._tuning.jog_end()
+
+
+# Signal inputs ------------------------------------------------------------------------------------
+# The inputs of a test signal: its kind, and the numbers that matter for it.
+
+
+#: Where a signal that was refused is noted among the problems.
+FIELD = "signal"
+
+
+def signal_inputs(state: EditorState, signal: Signal, *, per_line: int) -> Signal:
+    """Draw them, `per_line` in a line; returns the signal with the new values.
+
+    A value that is refused (0 during a drag, for example) is noted in the state and not taken.
+    """
+    width = imgui.get_content_region_avail().x / per_line - 8
+    changes: dict[str, object] = {}
+    imgui.set_next_item_width(width)
+    if imgui.begin_combo("##kind", signal.kind):
+        for kind in Kind:
+            if imgui.selectable(kind, kind is signal.kind)[0]:
+                changes["kind"] = kind
+        imgui.end_combo()
+    for i, (name, text, speed) in enumerate(_numbers(signal.kind), 1):
+        if i % per_line:
+            imgui.same_line()
+        imgui.set_next_item_width(width)
+        value = float(getattr(signal, name))
+        edited, new = number_cell(f"##{name}", value, speed, fmt=text)
+        imgui.set_item_tooltip(name.replace("_", " "))
+        if edited:
+            changes[name] = new
+    return changed(state, signal, **changes) if changes else signal
+
+
+def _numbers(kind: Kind) -> list[tuple[str, str, float]]:
+    """(name, format, speed) of what a kind needs."""
+    found = [("amplitude", tr("%.3g rad"), 0.005), ("duration", "%.3g s", 0.02)]
+    if kind is not Kind.STEP:
+        found.append(("frequency", tr("%.3g Hz"), 0.02))
+    if kind is Kind.CHIRP:
+        found.append(("end_frequency", tr("to %.3g Hz"), 0.02))
+    return found
+
+
+def changed(state: EditorState, signal: Signal, **changes: object) -> Signal:
+    """The signal with other numbers; as it was, and why in the state, where they are refused."""
+    try:
+        new = replace(signal, **changes)  # type: ignore[arg-type]
+    except MjrigError as error:
+        state.problems[FIELD] = str(error)
+        return signal
+    state.problems.pop(FIELD, None)
+    return new
+
+
+# Response panel -----------------------------------------------------------------------------------
+# The response panel: test signals, curves before and after an edit, metrics and causes.
+
 
 #: At most this many joints are drawn; the panel notes that.
 DRAWN = 4

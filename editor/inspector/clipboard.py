@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
+from mjrig.core.errors import MjrigError, PropertyError
+from mjrig.core.properties.has_properties import HasProperties
+from mjrig.core.yaml_text.formatting import format_block, format_flow
+from mjrig.core.yaml_text.yaml_document import parse_value
 from mjrig.editor.edits.edits import UNSET
 from mjrig.editor.inspector.fields import EditedObject, Field
-from mjrig.editor.texts.texts import tr
-from mjrig.errors import MjrigError, PropertyError
-from mjrig.properties.has_properties import HasProperties
-from mjrig.yaml_text.formatting import format_block, format_flow
-from mjrig.yaml_text.yaml_document import parse_value
+from mjrig.editor.text import tr
 
 
 def value_text(field: Field) -> str:

@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from mjrig.core.properties.declaration import Property
+from mjrig.core.properties.has_properties import HasProperties
+from mjrig.core.properties.nested_kinds import Nested, NestedList
+from mjrig.core.scene.editing.scene import Scene
+from mjrig.core.scene.scene_paths import path_of
+from mjrig.core.yaml_text.comparison import same
 from mjrig.editor.edits.edits import UNSET
 from mjrig.editor.session.panel_edits import PanelEdits
-from mjrig.editor.texts.texts import tr
-from mjrig.properties.declaration import Property
-from mjrig.properties.has_properties import HasProperties
-from mjrig.properties.nested_kinds import Nested, NestedList
-from mjrig.scene.scene_path import path_of
-from mjrig.scene_edit.scene import Scene
-from mjrig.yaml_text.comparison import same
+from mjrig.editor.text import tr
 
 _PLAIN: tuple[tuple[Any, Callable[[Any], Any]], ...] = (
     (np.ndarray | np.generic, lambda value: value.tolist()),

@@ -1,6 +1,7 @@
 """Rows of properties that hold values by name: a summary, and one row per entry.
 
 The rows go into the inspector's table: name or pattern, value, a button that removes it.
+Motors are chosen from the library: one for all driven joints, or one per name pattern.
 """
 
 from collections.abc import Callable, Mapping
@@ -9,6 +10,15 @@ from typing import Any
 
 from imgui_bundle import imgui
 
+from mjrig.core.errors import MjrigError
+from mjrig.core.names import literal
+from mjrig.core.properties.collection_kinds import Table, a_name
+from mjrig.core.properties.has_properties import HasProperties
+from mjrig.core.properties.per_actuator import DEFAULT, PatternLists, PerActuator
+from mjrig.core.properties.plain_values import number
+from mjrig.core.scene.motors import bundled, choices
+from mjrig.core.yaml_text.formatting import format_flow
+from mjrig.core.yaml_text.yaml_document import parse_value
 from mjrig.editor.inspector.fields import Field
 from mjrig.editor.inspector.number_widgets import (
     Scale,
@@ -18,20 +28,13 @@ from mjrig.editor.inspector.number_widgets import (
     settle,
     tidy,
 )
-from mjrig.editor.inspector.sheet import MIXED, Sheet
 from mjrig.editor.inspector.text_widgets import combo, entry
-from mjrig.editor.texts.texts import tr
+from mjrig.editor.inspector.widget_context import MIXED, Sheet
+from mjrig.editor.text import tr
 from mjrig.editor.ui.colours import GREY
 from mjrig.editor.ui.number_cell import no_tab_stop
-from mjrig.errors import MjrigError
-from mjrig.gains.gain_origins import sources
-from mjrig.names import literal
-from mjrig.properties.bounds import number
-from mjrig.properties.has_properties import HasProperties
-from mjrig.properties.mapping_kinds import Table, a_name
-from mjrig.properties.per_actuator import DEFAULT, PatternLists, PerActuator
-from mjrig.yaml_text.formatting import format_flow
-from mjrig.yaml_text.yaml_document import parse_value
+from mjrig.lab.gains.gain_rows import sources
+
 
 #: Draws the value of one entry of a mapping.
 ValueWidget = Callable[[Field, Sheet, dict[str, Any], str], None]
@@ -363,3 +366,41 @@ def note(text: str) -> None:
     imgui.table_next_row()
     imgui.table_set_column_index(1)
     imgui.text_colored(GREY, text)
+
+
+# Motor widgets ------------------------------------------------------------------------------------
+
+
+def motors_value(field: Field, sheet: Sheet) -> None:
+    """The one motor of all joints; by pattern: how many entries there are."""
+    said = field.data()[0] or ""
+    if not isinstance(said, str):
+        mapping_value(field, sheet)
+        return
+    none = tr("(none)")
+    new = combo("##v", MIXED if field.is_mixed else said or none, lambda: (none, *choices()))
+    if new == none:
+        field.reset()
+    elif new is not None:
+        field.set_all(new)
+
+
+def motors_rows(field: Field, sheet: Sheet) -> None:
+    """Motors by name pattern; a motor for all becomes the one for the rest."""
+    if field.is_mixed:
+        note(tr("The selected objects differ here."))
+        return
+    said = field.data()[0] or {}
+    usual = said if isinstance(said, str) else said.get(DEFAULT, next(iter(bundled())))
+    mapping_rows(field, sheet, _motor_entry, lambda field, key: usual, _by_pattern(said))
+
+
+def _by_pattern(said: Any) -> dict[str, str]:
+    return {DEFAULT: said} if isinstance(said, str) else dict(said)
+
+
+def _motor_entry(field: Field, sheet: Sheet, mapping: dict[str, Any], key: str) -> None:
+    new = combo("##v", str(mapping[key]), choices)
+    if new is not None:
+        field.set_all({**mapping, key: new})
+    imgui.set_item_tooltip(tr("A motor of the library; a file of your own is named in the scene."))

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 from imgui_bundle import imgui
 
+from mjrig.core.properties.plain_values import Bounds, number
 from mjrig.editor.inspector.fields import Field
-from mjrig.editor.inspector.sheet import MIXED, Sheet
 from mjrig.editor.inspector.text_widgets import checkbox, yaml_value
-from mjrig.editor.texts.texts import tr
-from mjrig.editor.ui import scalars, typed_text
+from mjrig.editor.inspector.widget_context import MIXED, Sheet
+from mjrig.editor.text import tr
+from mjrig.editor.ui import number_validation, scalars
 from mjrig.editor.ui.colours import GREY
 from mjrig.editor.ui.number_cell import number_cell, whole_number_cell
-from mjrig.properties.bounds import Bounds, number
 
 ANY = Bounds("", -math.inf, math.inf, None, None)
 
@@ -96,7 +96,7 @@ def _all_values(values: list[float], new: float, scale: Scale) -> list[float]:
     if count:
         bound = (bounds.low if delta < 0.0 else bounds.high) * scale.factor
         shown = {"count": count, "total": len(values), "bound": bound}
-        typed_text.note(tr("{count} of {total} values stop at {bound:g}", **shown))
+        number_validation.note(tr("{count} of {total} values stop at {bound:g}", **shown))
     return clamped
 
 

@@ -1,15 +1,23 @@
-"""Widgets for texts, choices and files, and for any value as YAML text."""
+"""Widgets for texts, choices, files and keyframes, and for any value as YAML text."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from imgui_bundle import imgui
 
+from mjrig.core.control.articulation import Articulation
+from mjrig.core.errors import MjrigError
+from mjrig.core.properties.has_properties import HasProperties
+from mjrig.core.scene.actor_description import ActorDescription
+from mjrig.core.yaml_text.formatting import format_flow
+from mjrig.core.yaml_text.yaml_document import parse_value
 from mjrig.editor.inspector.fields import Field
-from mjrig.editor.inspector.sheet import MIXED, PAYLOAD, Sheet
-from mjrig.errors import MjrigError
-from mjrig.yaml_text.formatting import format_flow
-from mjrig.yaml_text.yaml_document import parse_value
+from mjrig.editor.inspector.widget_context import MIXED, PAYLOAD, Sheet
+from mjrig.editor.text import tr
+
+# Text widgets -------------------------------------------------------------------------------------
+# Widgets for texts, choices and files, and for any value as YAML text.
+
 
 #: Kinds of dragged items that are files.
 _FILES = ("file", "asset")
@@ -173,3 +181,46 @@ def put_parsed(field: Field, text: str) -> None:
         field.edits.state.console.fail(f"{field.path}: {error}")
         return
     field.set_all(value)
+
+
+# Keyframe widgets ---------------------------------------------------------------------------------
+# Keyframes are chosen from a list: those of the model and of the scene.
+
+
+#: The kind that a property which names a keyframe refers to.
+KEYFRAME = "keyframe"
+
+
+def keyframe_value(field: Field, sheet: Sheet) -> None:
+    """The name of a keyframe that every selected object's actor has, or none."""
+    none = tr("(none)")
+    shown = MIXED if field.is_mixed else str(field.data()[0] or none)
+    new = combo("##v", shown, lambda: (none, *_of_all(field, sheet)))
+    if new == none:
+        field.reset()
+    elif new is not None:
+        field.set_all(new)
+
+
+def keyframe_argument(label: str, value: str, live: HasProperties) -> str | None:
+    """The name of a keyframe as an argument; None where the object has no keyframes."""
+    if not isinstance(live, Articulation):
+        return None
+    if not live.keyframes:
+        imgui.text_disabled(tr("{name} has no keyframes", name=live.name))
+        return ""
+    return combo(label, value, live.keyframes) or value or live.keyframes[0]
+
+
+def _of_all(field: Field, sheet: Sheet) -> Sequence[str]:
+    """The keyframes that the actors of all targets have, in the order of the first."""
+    found = [_of(target.obj, sheet) for target in field.targets]
+    return [name for name in found[0] if all(name in others for others in found)]
+
+
+def _of(obj: HasProperties, sheet: Sheet) -> Sequence[str]:
+    owner: HasProperties | None = obj
+    while owner is not None and not isinstance(owner, ActorDescription):
+        owner = owner.parent
+    live = sheet.state.live(owner.name) if owner is not None else None
+    return live.keyframes if isinstance(live, Articulation) else ()

@@ -6,9 +6,22 @@ from typing import Any
 import numpy as np
 from imgui_bundle import imgui
 
-from mjrig.actuators.actuator_kinds import Limited
+from mjrig.core.properties.collection_kinds import Numbers, Vector
+from mjrig.core.properties.declaration import Property
+from mjrig.core.properties.plain_values import Bounds, number
+from mjrig.core.properties.scalar_kinds import (
+    Bool,
+    Choice,
+    FilePath,
+    Float,
+    Int,
+    OptionalFloat,
+    Patterns,
+    Text,
+)
+from mjrig.core.scene.actuator_kinds import Limited
+from mjrig.core.scene.mujoco_options import ModelOption
 from mjrig.editor.inspector.fields import Field
-from mjrig.editor.inspector.keyframe_widgets import KEYFRAME, keyframe_value
 from mjrig.editor.inspector.number_widgets import (
     ANY,
     Scale,
@@ -22,35 +35,22 @@ from mjrig.editor.inspector.number_widgets import (
     vector_value,
     whole,
 )
-from mjrig.editor.inspector.sheet import MIXED, Sheet, Widget
 from mjrig.editor.inspector.text_widgets import (
+    KEYFRAME,
     bool_value,
     checkbox,
     choice_value,
     combo,
+    keyframe_value,
     limited_value,
     path_value,
     patterns_value,
     text_value,
     yaml_value,
 )
-from mjrig.editor.texts.texts import tr
+from mjrig.editor.inspector.widget_context import MIXED, Sheet, Widget
+from mjrig.editor.text import tr
 from mjrig.editor.ui.colours import GREY
-from mjrig.properties.array_kinds import Vector
-from mjrig.properties.bounds import Bounds, number
-from mjrig.properties.declaration import Property
-from mjrig.properties.mapping_kinds import Numbers
-from mjrig.properties.scalar_kinds import (
-    Bool,
-    Choice,
-    FilePath,
-    Float,
-    Int,
-    OptionalFloat,
-    Patterns,
-    Text,
-)
-from mjrig.scene.sim_options import ModelOption
 
 _WIDGETS: dict[type[Property[Any]], Widget] = {}
 

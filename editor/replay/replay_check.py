@@ -1,4 +1,7 @@
-"""Comparison of a replay with its recording, on a copy of the scene, in the background."""
+"""Comparison of a replay with its recording, on a copy of the scene, in the background.
+
+`fix` makes the edits of a finding as one edit of the scene that can be undone.
+"""
 
 import json
 import shutil
@@ -9,13 +12,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mjrig.core.errors import MjrigError
+from mjrig.core.files.atomic_writes import write_atomically
+from mjrig.core.processes.child_process import ChildEndedError, ChildProcess
 from mjrig.editor.replay import replay_worker
 from mjrig.editor.session.state import EditorState
-from mjrig.editor.texts.texts import tr
-from mjrig.errors import MjrigError
-from mjrig.sim2sim.compare.finding import ReplayFinding, sentence
-from mjrig.sim2sim.compare.result import tone
-from mjrig.workers.child_process import ChildEndedError, ChildProcess
+from mjrig.editor.text import tr
+from mjrig.lab.replay.finding import ReplayFinding, sentence
+from mjrig.lab.replay.repairs import edited_policy, policy_file, policy_path, set_in_scene
+from mjrig.lab.replay.result import tone
 
 
 @dataclass(frozen=True)
@@ -181,3 +186,44 @@ class Check:
         self._child.kill()
         self._child.stop()
         self._folder.cleanup()
+
+
+# Replay fix ---------------------------------------------------------------------------------------
+# Fix: the edits of a finding, made as one edit of the scene that can be undone.
+
+
+def fix(state: EditorState, finding: ReplayFinding, robot: str = "") -> list[str]:
+    """Repair a finding in the open scene; returns what was changed, one line each.
+
+    A policy file is left alone: its repaired copy is written beside it, and the scene uses that.
+
+    Raises:
+        MjrigError: a value does not fit, or there is no policy file; nothing was changed.
+    """
+    mine = [e for e in finding.fix if e.file == "scene"]
+    theirs = [e for e in finding.fix if e.file == "policy"]
+    with state.session.edit(tr("Fix {what}", what=finding.what)) as scene:
+        said = set_in_scene(scene, mine)
+        if theirs:
+            path = policy_file(scene, robot)
+            if path is None:
+                raise MjrigError(
+                    tr("{what} is repaired in a policy file, and there is none", what=finding.what)
+                )
+            text, changes = edited_policy(path, theirs)
+            copy = _free(path)
+            write_atomically(copy, text)
+            scene.set(f"{policy_path(scene, robot)}.file", str(copy))
+            said += [*changes, tr("written to {copy}", copy=copy)]
+    return said
+
+
+def _free(path: Path) -> Path:
+    """A name beside a file that is not taken."""
+    number = 1
+    while True:
+        more = "" if number == 1 else f"-{number}"
+        found = path.with_name(f"{path.stem}-fixed{more}{path.suffix}")
+        if not found.exists():
+            return found
+        number += 1

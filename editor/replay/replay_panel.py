@@ -7,20 +7,19 @@ from pathlib import Path
 
 from imgui_bundle import ImVec2, imgui
 
+from mjrig.cli.replay_folder import SUFFIXES
+from mjrig.editor.replay.playback import MODES, RATES, Replaying, parse_hints
 from mjrig.editor.replay.recorded_plot import RecordedPlot
-from mjrig.editor.replay.replay_check import Answer, Check
-from mjrig.editor.replay.replay_fix import fix
-from mjrig.editor.replay.replaying import MODES, RATES, Replaying, parse_hints
+from mjrig.editor.replay.replay_check import Answer, Check, fix
 from mjrig.editor.session.state import EditorState
-from mjrig.editor.texts.texts import tr
+from mjrig.editor.text import tr
 from mjrig.editor.ui import icons
 from mjrig.editor.ui.colours import AMBER, GREEN, GREY, RED
+from mjrig.editor.ui.layout import px, size
 from mjrig.editor.ui.number_cell import whole_number_cell
 from mjrig.editor.ui.panel import Panel
 from mjrig.editor.ui.path_dialog import PathDialog
-from mjrig.editor.ui.scale import px, size
-from mjrig.sim2sim.compare.finding import ReplayFinding
-from mjrig.sim2sim.folder import SUFFIXES
+from mjrig.lab.replay.finding import ReplayFinding
 
 _HEAD = (
     "joint",

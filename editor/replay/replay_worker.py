@@ -9,12 +9,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from mjrig.errors import MjrigError
-from mjrig.scene_edit.scene import Scene
-from mjrig.sim.world import World
-from mjrig.sim2sim.replaying import replay
-from mjrig.sim2sim.report.report import write_report
-from mjrig.workers.child_process import serve
+from mjrig.core.errors import MjrigError
+from mjrig.core.processes.child_process import serve
+from mjrig.core.scene.editing.scene import Scene
+from mjrig.core.sim.world import World
+from mjrig.lab.replay.report import write_report
+from mjrig.lab.replay.runner import replay
 
 
 def work(job: dict[str, Any], tell: Callable[[str], None]) -> None:

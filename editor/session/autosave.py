@@ -8,10 +8,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from mjrig.errors import MjrigError
-from mjrig.files.writing import write_atomically
-from mjrig.properties.user_code import described
-from mjrig.scene_edit.scene import Scene
+from mjrig.core.errors import MjrigError
+from mjrig.core.files.atomic_writes import write_atomically
+from mjrig.core.properties.user_code import described
+from mjrig.core.scene.editing.scene import Scene
 
 INTERVAL = 10.0  # [s]
 #: Names this run of the program. Containers give every run the same process number, and the start

@@ -5,8 +5,8 @@ import traceback
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
+from mjrig.core.errors import MjrigError
 from mjrig.editor.session.console import Console
-from mjrig.errors import MjrigError
 
 T = TypeVar("T")
 

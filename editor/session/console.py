@@ -1,12 +1,17 @@
-"""Console: what happened, for the console panel and for the short notices over the viewport."""
+"""Console: log lines for the console panel and the status bar, and events of the world in it."""
 
 import logging
 import time
 from collections import deque
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from mjrig.editor.session.window_words import window_words
-from mjrig.readings.events import Event
+from mjrig.core.control.events import Event
+from mjrig.editor.text import tr, window_words
+
+# Console ------------------------------------------------------------------------------------------
+# Console: what happened, for the console panel and for the short notices over the viewport.
+
 
 KEPT = 2000
 LEVELS = ("info", "warning", "error")
@@ -49,3 +54,56 @@ class Console(logging.Handler):
         if record.exc_info:
             detail = logging.Formatter().formatException(record.exc_info)
         self.lines.append(Line(level, window_words(record.getMessage()), detail))
+
+
+# Events -------------------------------------------------------------------------------------------
+# Events of the running world, logged to the console without flooding it.
+
+
+#: An event that repeats is counted, and reported again after this time [s].
+QUIET = 5.0
+
+
+@dataclass
+class _Told:
+    """The latest of the events with one message."""
+
+    event: Event
+    at: float
+    more: int = 0
+
+
+class EventTeller:
+    """Writes events into a console; what repeats with every step is summed up."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._told: dict[str, _Told] = {}
+
+    def tell(self, events: Iterable[Event], now: float | None = None) -> None:
+        """Report new events, and how often suppressed ones repeated."""
+        now = time.monotonic() if now is None else now
+        for event in events:
+            known = self._told.get(event.message)
+            if known is None:
+                self._told[event.message] = _Told(event, now)
+                self._write(event, str(event))
+            else:
+                known.event, known.more = event, known.more + 1
+        for message, told in list(self._told.items()):
+            if now - told.at >= QUIET:
+                self._sum_up(message, told, now)
+
+    def _sum_up(self, message: str, told: _Told, now: float) -> None:
+        if not told.more:
+            del self._told[message]
+            return
+        times = "once" if told.more == 1 else tr("{count} times", count=told.more)
+        self._write(told.event, tr("{event} (again, {times})", event=told.event, times=times))
+        told.at, told.more = now, 0
+
+    def _write(self, event: Event, text: str) -> None:
+        if event.kind == "diverged":
+            self._console.fail(text)
+        else:
+            self._console.warn(text)

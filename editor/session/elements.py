@@ -11,9 +11,9 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from mjrig.model.actor_model import DOF_SIZE, QPOS_SIZE
-from mjrig.model.binding import ActuatorBinding
-from mjrig.sim.world import World
+from mjrig.core.model.actor_model import DOF_SIZE, QPOS_SIZE
+from mjrig.core.model.binding import ActuatorBinding
+from mjrig.core.sim.world import World
 
 JOINT, ACTUATOR = "joint", "actuator"
 _TRN = mujoco.mjtTrn

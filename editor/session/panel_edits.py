@@ -9,13 +9,13 @@ the world can take them, the last one in any case.
 import time
 from collections.abc import Callable, Mapping
 
+from mjrig.core.errors import MjrigError
+from mjrig.core.names import listed
+from mjrig.core.scene.editing.scene import Scene
+from mjrig.core.scene.scene_paths import find
 from mjrig.editor.edits.edits import UNSET
 from mjrig.editor.session.state import EditorState
-from mjrig.editor.texts.texts import tr
-from mjrig.errors import MjrigError
-from mjrig.names import listed
-from mjrig.scene.scene_path import find
-from mjrig.scene_edit.scene import Scene
+from mjrig.editor.text import tr
 
 #: Share of the time that edits of a drag may take.
 SHARE = 0.4

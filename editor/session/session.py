@@ -9,17 +9,16 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
-from mjrig.editor.edits.apply_edits import apply
-from mjrig.editor.edits.edits import Data, Edit, inverse
+from mjrig.core.scene.editing.scene import Scene
+from mjrig.core.scene.scene_paths import update
+from mjrig.core.sim.state_transfer import Kept, carry, left_behind
+from mjrig.core.sim.world import World
+from mjrig.editor.edits.edits import Data, Edit, apply, inverse
 from mjrig.editor.edits.live_edits import assign_live, edited_properties
 from mjrig.editor.edits.scene_tracker import SceneTracker, followed
 from mjrig.editor.edits.undo import UndoEntry, UndoStack
 from mjrig.editor.session.simulation import Simulation
-from mjrig.editor.texts.texts import tr
-from mjrig.scene.apply_data import update
-from mjrig.scene_edit.scene import Scene
-from mjrig.sim.carry_state import Kept, carry, left_behind
-from mjrig.sim.world import World
+from mjrig.editor.text import tr
 
 
 class Session:

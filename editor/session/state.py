@@ -6,19 +6,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mjrig.editor.session.console import Console
+from mjrig.core.errors import MjrigError
+from mjrig.core.properties.has_properties import HasProperties
+from mjrig.core.properties.user_code import described
+from mjrig.core.scene.editing.scene import Scene
+from mjrig.core.scene.scene_paths import SCENE, existing
+from mjrig.core.sim.world import World
+from mjrig.editor.session.console import Console, EventTeller
 from mjrig.editor.session.elements import Elements
-from mjrig.editor.session.events import EventTeller
 from mjrig.editor.session.session import Session
 from mjrig.editor.session.simulation import Simulation
-from mjrig.editor.session.window_words import window_words
-from mjrig.editor.texts.texts import tr
-from mjrig.errors import MjrigError
-from mjrig.properties.has_properties import HasProperties
-from mjrig.properties.user_code import described
-from mjrig.scene.scene_path import SCENE, existing
-from mjrig.scene_edit.scene import Scene
-from mjrig.sim.world import World
+from mjrig.editor.text import tr, window_words
 
 
 @dataclass

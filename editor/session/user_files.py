@@ -1,4 +1,4 @@
-"""Folders of the user's settings and caches; never inside a scene."""
+"""Folders of the user's settings and caches, never inside a scene; recent files."""
 
 import json
 import os
@@ -6,8 +6,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from mjrig.editor.texts.texts import tr
-from mjrig.files.writing import write_atomically
+from mjrig.core.files.atomic_writes import write_atomically
+from mjrig.editor.text import tr
+
+# User files ---------------------------------------------------------------------------------------
+# Folders of the user's settings and caches; never inside a scene.
+
 
 NAME = "mjrig"
 
@@ -63,3 +67,44 @@ def free_file(folder: Path, stem: str, suffix: str) -> Path:
         count += 1
         path = folder / f"{stem}-{count}{suffix}"
     return path
+
+
+# Recent files -------------------------------------------------------------------------------------
+# Recent files: what was opened or saved last, newest first, kept with the user's settings.
+
+
+#: How many are kept.
+MOST = 12
+
+
+def settings_file() -> Path:
+    """Where they are kept."""
+    return config_folder() / "recent.json"
+
+
+def recent_files() -> list[Path]:
+    """The files that are still there, newest first."""
+    kept = read_settings(settings_file()).get("files", [])
+    names = [name for name in kept if isinstance(name, str)] if isinstance(kept, list) else []
+    return [path for path in map(Path, names) if path.is_file()]
+
+
+def note_recent(path: Path) -> None:
+    """Put a file first in the list.
+
+    Raises:
+        OSError: the settings cannot be written.
+    """
+    path = Path(os.path.abspath(path))
+    others = [known for known in recent_files() if known != path]
+    names = [str(known) for known in (path, *others)][:MOST]
+    write_settings(settings_file(), {"files": names})
+
+
+def forget_recent() -> None:
+    """Empty the list.
+
+    Raises:
+        OSError: the settings cannot be written.
+    """
+    write_settings(settings_file(), {"files": []})

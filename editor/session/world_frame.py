@@ -8,11 +8,11 @@ import mujoco
 import numpy as np
 import numpy.typing as npt
 
-from mjrig.arrays import FloatArray
-from mjrig.control.articulation import Articulation
-from mjrig.control.policy import PolicyComponent
-from mjrig.readings.sampler import BindingReader
-from mjrig.sim.world import World
+from mjrig.core.arrays import FloatArray
+from mjrig.core.control.articulation import Articulation
+from mjrig.core.control.policy import PolicyComponent
+from mjrig.core.control.sampler import BindingReader
+from mjrig.core.sim.world import World
 
 STATE = mujoco.mjtState.mjSTATE_INTEGRATION
 

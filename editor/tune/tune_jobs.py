@@ -9,20 +9,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from mjrig.editor.texts.texts import tr
-from mjrig.gains.response import Signal
-from mjrig.names import how_many, literal
-from mjrig.tuning.assignment.assign import AssignmentPlan, Wish, assign
-from mjrig.tuning.fitting.fit import Fit, fit
-from mjrig.tuning.objectives.variation import Randomisation
-from mjrig.tuning.responses.gain_suite import GainReport, check_gains
-from mjrig.tuning.responses.gain_test import GainTest
-from mjrig.tuning.responses.respond import JointResponse, respond
-from mjrig.tuning.sweeps.bundle import LocalScene
-from mjrig.tuning.sweeps.space import Parameter, Space
-from mjrig.tuning.sweeps.sweep import Swept, sweep
-from mjrig.tuning.sweeps.sweep_plan import examine
-from mjrig.tuning.sweeps.sweep_tasks import Scenario
+from mjrig.core.names import how_many, literal
+from mjrig.editor.text import tr
+from mjrig.lab.fit.identification import Fit, fit
+from mjrig.lab.gains.assignment import AssignmentPlan, Wish, assign
+from mjrig.lab.responses.gain_suite import GainReport, check_gains
+from mjrig.lab.responses.gain_test import GainTest
+from mjrig.lab.responses.joint_response import JointResponse, respond
+from mjrig.lab.responses.response import Signal
+from mjrig.lab.sweep.domain_randomisation import Randomisation
+from mjrig.lab.sweep.runner import Swept, examine, sweep
+from mjrig.lab.sweep.scene_bundle import LocalScene
+from mjrig.lab.sweep.search_space import Parameter, Space
+from mjrig.lab.sweep.tasks import Scenario
 
 #: Called with the fraction done, None where it is unknown, and a description of the present work.
 Report = Callable[[float | None, str], object]

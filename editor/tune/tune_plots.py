@@ -1,15 +1,28 @@
-"""Response plots: over time, and over frequency as a Bode plot."""
+"""Plots of the Tune panel: responses over time and frequency, fits, sweeps."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from imgui_bundle import ImVec2, ImVec4, imgui, implot
 
-from mjrig.arrays import FloatArray
-from mjrig.editor.texts.texts import tr
-from mjrig.editor.ui.colours import GREY
-from mjrig.tuning.responses.frequency import FrequencyResponse
-from mjrig.tuning.responses.respond import JointResponse
+from mjrig.core.arrays import FloatArray
+from mjrig.core.errors import MjrigError
+from mjrig.core.properties.plain_values import number
+from mjrig.editor.text import tr
+from mjrig.editor.ui.colours import AMBER, GREY, RED
+from mjrig.editor.ui.layout import px, size
+from mjrig.lab.fit.identification import Fit
+from mjrig.lab.fit.report import effort_units, position_units
+from mjrig.lab.responses.frequency_response import FrequencyResponse
+from mjrig.lab.responses.joint_response import JointResponse
+from mjrig.lab.sweep.results import Ranked
+from mjrig.lab.sweep.results_plot import Heat, PlotAxis, short, worked
+
+# Tune plots ---------------------------------------------------------------------------------------
+# Response plots: over time, and over frequency as a Bode plot.
+
 
 #: At most this many joints are drawn.
 JOINTS = 8
@@ -82,3 +95,296 @@ def line(label: str, x: FloatArray, y: FloatArray, colour: ImVec4, weight: float
     spec = implot.Spec()
     spec.line_color, spec.line_weight = colour, weight
     implot.plot_line(label, np.ascontiguousarray(x), np.ascontiguousarray(y), spec)
+
+
+# Tune fit plots -----------------------------------------------------------------------------------
+# Plots of a fit: the motion of a joint, and the error of every joint, before and after.
+
+
+#: Behind what a fit has not seen.
+_HELD_OUT = ImVec4(0.9, 0.7, 0.2, 0.18)
+#: A wide band: what lies on it is in its middle.
+_RECORDED = ImVec4(AMBER.x, AMBER.y, AMBER.z, 0.45)
+_AFTER = ImVec4(0.4, 0.75, 1.0, 1.0)
+#: Above the plot, side by side: beside the curves, not on them.
+_LEGEND = int(implot.LegendFlags_.outside | implot.LegendFlags_.horizontal)
+#: Width of a bar, as a share of the room of a joint.
+_BAR = 0.35
+#: Lines of text that legend, axis and margins take.
+_AROUND = 8
+_FLAGS = int(implot.Flags_.no_title | implot.Flags_.no_menus)
+
+
+class FitErrors(NamedTuple):
+    """One measure of how far a model is from what was recorded, by joint."""
+
+    name: str
+    unit: str
+    before: Mapping[str, float]
+    after: Mapping[str, float]
+
+
+def fit_errors(fit: Fit) -> list[FitErrors]:
+    """The measures that a fit has; each is a plot of its own."""
+    found = [
+        FitErrors(tr("motion"), _all(position_units(fit)), fit.rms_before, fit.rms_after),
+        FitErrors(tr("held out"), _all(position_units(fit)), fit.held_before, fit.held_after),
+        FitErrors(tr("efforts"), _all(effort_units(fit)), fit.effort_before, fit.effort_after),
+    ]
+    return [errors for errors in found if errors.after]
+
+
+def _all(units: Mapping[str, str]) -> str:
+    return ", ".join(dict.fromkeys(units.values()))
+
+
+class Overlay(NamedTuple):
+    """One joint over time in a recording: all of its parts, and the spans that were held out."""
+
+    label: str
+    unit: str
+    time: FloatArray
+    recorded: FloatArray
+    before: FloatArray
+    after: FloatArray
+    held_out: tuple[tuple[float, float], ...]
+
+
+def overlays(fit: Fit) -> list[Overlay]:
+    """Every joint in every recording, those first that were furthest off."""
+    names = list(dict.fromkeys(c.recording for c in fit.curves))
+    found = []
+    for name in names:
+        parts = sorted((c for c in fit.curves if c.recording == name), key=lambda c: c.time[0])
+        held = tuple((float(c.time[0]), float(c.time[-1])) for c in parts if c.is_held_out)
+        for k, joint in enumerate(parts[0].joints):
+            recorded, before, after = (
+                _joined([getattr(c, what)[:, k] for c in parts])
+                for what in ("recorded", "before", "after")
+            )
+            label = joint if len(names) == 1 else f"{joint}, {name}"
+            time = _joined([c.time for c in parts])
+            unit = parts[0].units[k]
+            found.append(Overlay(label, unit, time, recorded, before, after, held))
+    return sorted(found, key=lambda o: -float(np.nanmean((o.before - o.recorded) ** 2)))
+
+
+def _joined(parts: Sequence[FloatArray]) -> FloatArray:
+    """One after the other, with a gap between."""
+    return np.concatenate([p for part in parts for p in (part, [np.nan])][:-1])
+
+
+def draw_overlay(overlay: Overlay, height: float) -> None:
+    """The recording, grey the model before, coloured the model after; shaded: held out."""
+    if not implot.begin_plot("##overlay", ImVec2(-1, height), _FLAGS):
+        return
+    implot.setup_axes("t [s]", f"{overlay.label} [{overlay.unit}]", FIT, FIT)
+    implot.setup_legend(implot.Location_.north, _LEGEND)
+    _shade(overlay.held_out)
+    line(tr("recorded"), overlay.time, overlay.recorded, _RECORDED, px(5))
+    line(tr("before"), overlay.time, overlay.before, GREY, px(1))
+    line(tr("after"), overlay.time, overlay.after, _AFTER, px(2))
+    implot.end_plot()
+
+
+def _shade(spans: Sequence[tuple[float, float]]) -> None:
+    """The spans of time, and what they are in the legend."""
+    if not spans:
+        return
+    spec = implot.Spec()
+    spec.fill_color = spec.line_color = spec.marker_fill_color = _HELD_OUT
+    implot.plot_dummy(tr("held out"), spec)
+    paint, limits = implot.get_plot_draw_list(), implot.get_plot_limits()
+    colour = imgui.color_convert_float4_to_u32(_HELD_OUT)
+    implot.push_plot_clip_rect()
+    for low, high in spans:
+        corners = (
+            implot.plot_to_pixels(low, limits.y.max),
+            implot.plot_to_pixels(high, limits.y.min),
+        )
+        paint.add_rect_filled(*corners, colour)
+    implot.pop_plot_clip_rect()
+
+
+def draw_fit(fit: Fit, height: float) -> None:
+    """The error of every joint, grey before and coloured after, one plot per measure."""
+    found = fit_errors(fit)
+    for i, errors in enumerate(found):
+        if i:
+            imgui.same_line()
+        room = imgui.get_content_region_avail().x / (len(found) - i)
+        spacing = imgui.get_style().item_spacing.x if i + 1 < len(found) else 0.0
+        # Names lie below each other: side by side they would lie on each other.
+        rows = imgui.get_text_line_height() * (len(errors.after) + _AROUND)
+        _bars(errors, ImVec2(room - spacing, max(height, rows)), joint_colour(i))
+
+
+def _bars(errors: FitErrors, size: ImVec2, colour: ImVec4) -> None:
+    joints = list(errors.after)
+    if not implot.begin_plot(f"##fit {errors.name}", size, _FLAGS):
+        return
+    places = np.arange(len(joints), dtype=np.float64)
+    label = tr("rms error, {what} [{unit}]", what=errors.name, unit=errors.unit)
+    down = int(implot.AxisFlags_.no_highlight | implot.AxisFlags_.invert)
+    implot.setup_axes(label, "", FIT, down)
+    ends = -0.6, len(joints) - 0.4
+    implot.setup_axis_limits(implot.ImAxis_.y1, *ends, int(implot.Cond_.always))
+    implot.setup_axis_ticks(implot.ImAxis_.y1, places.tolist(), joints, False)
+    implot.setup_legend(implot.Location_.north, _LEGEND)
+    for name, values, offset, shade in (
+        (tr("before"), errors.before, -0.5 * _BAR, GREY),
+        (tr("after"), errors.after, 0.5 * _BAR, colour),
+    ):
+        spec = implot.Spec()
+        spec.fill_color, spec.line_color = shade, shade
+        spec.flags = int(implot.BarsFlags_.horizontal)
+        lengths = np.array([values.get(joint, np.nan) for joint in joints])
+        implot.plot_bars(name, lengths, places + offset, _BAR, spec)
+    implot.end_plot()
+
+
+# Tune sweep plots ---------------------------------------------------------------------------------
+# Plots of a sweep: a curve, a heat map, parallel coordinates.
+
+
+#: At most so many lines of parallel coordinates are drawn, and names beside an axis.
+LINES, NAMES = 200, 8
+_BARE = int(implot.AxisFlags_.no_grid_lines | implot.AxisFlags_.no_tick_marks)
+Marks = list[tuple[str, float]]
+
+
+@dataclass(frozen=True)
+class SweepPicture:
+    """What is drawn of a sweep, worked out once.
+
+    Attributes:
+        labels: labels of the parameters and of the objective.
+        heights: (points, labels) heights in parallel coordinates, best point first.
+        marks: texts and heights beside each of those axes.
+        curve: values and objectives of the only parameter; None: there are more, or no numbers.
+        heat: the heat map; None: see `why_no_heat`.
+    """
+
+    labels: tuple[str, ...]
+    heights: FloatArray
+    marks: tuple[Marks, ...]
+    curve: tuple[FloatArray, FloatArray] | None
+    heat: Heat | None
+    why_no_heat: str = ""
+
+    @classmethod
+    def of(cls, ranking: Sequence[Ranked], names: Sequence[str], objective: str) -> "SweepPicture":
+        """Work it out.
+
+        Raises:
+            MjrigError: every point failed.
+        """
+        all_points = worked(ranking)
+        shown = all_points[:LINES]
+        columns = [[r.values[n] for r in shown] for n in names] + [[r.score for r in shown]]
+        axes = [PlotAxis(values) for values in columns]
+        labels = (*(short(n).replace("\n", ".") for n in names), objective)
+        try:
+            heat, why = Heat.of(all_points, names), ""
+        except MjrigError as error:
+            heat, why = None, str(error)
+        heights = np.column_stack([axis.heights for axis in axes])
+        marks = tuple(axis.marks for axis in axes)
+        return cls(labels, heights, marks, _sweep_curve(all_points, names), heat, why)
+
+
+def _sweep_curve(
+    points: Sequence[Ranked], names: Sequence[str]
+) -> tuple[FloatArray, FloatArray] | None:
+    x = [number(r.values[names[0]]) for r in points]
+    if len(names) != 1 or any(v is None or not np.isfinite(v) for v in x):
+        return None
+    order = np.argsort(np.array(x, float))
+    return np.array(x, float)[order], np.array([r.score for r in points])[order]
+
+
+def draw_sweep(picture: SweepPicture, picked: int, height: float) -> None:
+    """Draw it: a curve of one parameter, or of several a choice of two pictures."""
+    if picture.curve is not None:
+        _draw_curve(picture, picture.curve, height)
+        return
+    if not imgui.begin_tab_bar("pictures"):
+        return
+    if imgui.begin_tab_item(tr("heat map"))[0]:
+        if picture.heat is not None:
+            _draw_heat(picture.heat, height)
+        else:
+            imgui.text_disabled(picture.why_no_heat)
+        imgui.end_tab_item()
+    if imgui.begin_tab_item(tr("parallel coordinates"))[0]:
+        _draw_parallel(picture, picked, height)
+        imgui.end_tab_item()
+    imgui.end_tab_bar()
+
+
+def _draw_curve(picture: SweepPicture, curve: tuple[FloatArray, FloatArray], height: float) -> None:
+    if implot.begin_plot("##curve", ImVec2(-1, height), PLAIN):
+        implot.setup_axes(picture.labels[0], picture.labels[1], FIT, FIT)
+        line("##line", *curve, implot.get_colormap_color(0), 1.5)
+        spec = implot.Spec()
+        spec.marker = implot.Marker_.circle
+        spec.marker_fill_color = spec.marker_line_color = GREY
+        implot.plot_scatter("##points", *curve, spec)
+        implot.end_plot()
+
+
+def _draw_heat(heat: Heat, height: float) -> None:
+    """The objective over two parameters; a ring marks the best."""
+    low, high = float(np.nanmin(heat.grid)), float(np.nanmax(heat.grid))
+    implot.push_colormap(implot.Colormap_.viridis)
+    if implot.begin_plot("##heat", ImVec2(px(-70), height), PLAIN):
+        names = [short(n).replace("\n", ".") for n in heat.names[:2]]
+        implot.setup_axes(names[0], names[1], _BARE, _BARE)
+        implot.setup_axes_limits(0.0, heat.x.cells, 0.0, heat.y.cells, imgui.Cond_.always)
+        for side, axis in ((implot.ImAxis_.x1, heat.x), (implot.ImAxis_.y1, heat.y)):
+            implot.setup_axis_ticks(side, *_ticks(axis))
+        # The first row is drawn on top. A cell without a point is drawn like the worst.
+        cells = np.ascontiguousarray(np.nan_to_num(heat.grid[::-1], nan=high))
+        corners = implot.Point(0, 0), implot.Point(heat.x.cells, heat.y.cells)
+        implot.plot_heatmap("##cells", cells, low, high if high > low else low + 1.0, "", *corners)
+        _ring(*heat.best)
+        implot.end_plot()
+    imgui.same_line()
+    implot.colormap_scale("##scale", low, high, ImVec2(px(60), height), "%.3g")
+    implot.pop_colormap()
+
+
+def _ring(column: int, row: int) -> None:
+    spec = implot.Spec()
+    spec.marker, spec.marker_size, spec.line_weight = implot.Marker_.circle, 8.0, 2.0
+    spec.marker_fill_color, spec.marker_line_color = ImVec4(0, 0, 0, 0), RED
+    implot.plot_scatter("##best", np.array([column + 0.5]), np.array([row + 0.5]), spec)
+
+
+def _ticks(axis: PlotAxis) -> tuple[list[float], list[str]]:
+    """Some names of cells, in their middle."""
+    labels = axis.labels
+    places = range(0, len(labels), max(1, -(-len(labels) // NAMES)))
+    return [i + 0.5 for i in places], [labels[i] for i in places]
+
+
+def _draw_parallel(picture: SweepPicture, picked: int, height: float) -> None:
+    """One line per point through its values and its objective; the picked one in front."""
+    if not implot.begin_plot("##parallel", ImVec2(-1, height), PLAIN):
+        return
+    count, axes = picture.heights.shape
+    places: FloatArray = np.arange(axes, dtype=float)
+    implot.setup_axes("", "", 0, int(implot.AxisFlags_.no_decorations))
+    implot.setup_axes_limits(-0.1, axes - 0.7, -0.08, 1.08, imgui.Cond_.always)
+    implot.setup_axis_ticks(implot.ImAxis_.x1, places.tolist(), list(picture.labels))
+    implot.push_colormap(implot.Colormap_.viridis)
+    for i in reversed(range(count)):  # the best are drawn last
+        colour = implot.sample_colormap(0.95 * i / max(1, count - 1))
+        line(f"##{i}", places, picture.heights[i], colour, 1.0)
+    implot.pop_colormap()
+    if picked < count:
+        line("##picked", places, picture.heights[picked], RED, 2.5)
+    for x, marks in enumerate(picture.marks):
+        for text, y in marks:
+            implot.plot_text(text, float(x), y, size(18, 0))
+    implot.end_plot()

@@ -5,10 +5,10 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from mjrig.editor.texts.texts import tr
+from mjrig.core.processes.child_process import ChildProcess
+from mjrig.editor.text import tr
 from mjrig.editor.tune.tune_jobs import TuneJob
 from mjrig.editor.tune.tune_worker import DONE, PROBLEM, PROGRESS
-from mjrig.workers.child_process import ChildProcess
 
 
 @dataclass(frozen=True)

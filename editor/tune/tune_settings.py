@@ -5,7 +5,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from mjrig.editor.texts.texts import tr
+from mjrig.core.errors import PropertyError
+from mjrig.core.scene.editing.scene import Scene
+from mjrig.editor.text import tr
 from mjrig.editor.tune.tune_jobs import (
     AssignJob,
     FitJob,
@@ -15,19 +17,15 @@ from mjrig.editor.tune.tune_jobs import (
     SweepJob,
     TuneJob,
 )
-from mjrig.errors import PropertyError
-from mjrig.gains.gain_rows import GainRow, rounded
-from mjrig.gains.response import Kind, Signal
-from mjrig.scene_edit.scene import Scene
-from mjrig.tuning.assignment.assign import Inertia, Wish
-from mjrig.tuning.objectives.objective_replay import ReplayTest
-from mjrig.tuning.objectives.objective_run import FreeRun
-from mjrig.tuning.objectives.objective_signal import SignalTest
-from mjrig.tuning.responses.gain_test import GainTest
-from mjrig.tuning.simulated.plant import OF_JOINTS
-from mjrig.tuning.sweeps.bundle import LocalScene
-from mjrig.tuning.sweeps.space import Choices, Range, Space
-from mjrig.tuning.sweeps.sweep_tasks import Scenario
+from mjrig.lab.fit.plant import OF_JOINTS
+from mjrig.lab.gains.assignment import Inertia, Wish
+from mjrig.lab.gains.gain_rows import GainRow, rounded
+from mjrig.lab.responses.gain_test import GainTest
+from mjrig.lab.responses.response import Kind, Signal
+from mjrig.lab.sweep.scene_bundle import LocalScene
+from mjrig.lab.sweep.search_space import Choices, Range, Space
+from mjrig.lab.sweep.sweep_tests import FreeRun, ReplayTest, SignalTest
+from mjrig.lab.sweep.tasks import Scenario
 
 TESTS = ("signal", "run", "replay")
 WAYS = ("grid", "lhs", "random")

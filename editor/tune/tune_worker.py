@@ -1,15 +1,15 @@
 """Worker process of the Tune panel: runs its jobs one after the other.
 
-`python -m mjrig.editor.tune.tune_worker`; see `mjrig.workers.child_process`.
+`python -m mjrig.editor.tune.tune_worker`; see `mjrig.core.processes.child_process`.
 """
 
 import traceback
 from collections.abc import Callable
 from typing import Any
 
+from mjrig.core.errors import MjrigError
+from mjrig.core.processes.child_process import serve
 from mjrig.editor.tune.tune_jobs import TuneJob
-from mjrig.errors import MjrigError
-from mjrig.workers.child_process import serve
 
 #: Kinds of answers: (PROGRESS, share or None, text), (DONE, result), (PROBLEM, text, traceback).
 PROGRESS, DONE, PROBLEM = "progress", "done", "problem"

@@ -7,12 +7,12 @@ from typing import Any
 from imgui_bundle import imgui
 
 from mjrig.editor.edits.edits import Edit
-from mjrig.editor.edits.kept_changes import KeptChange, drop, kept_changes
+from mjrig.editor.edits.play_mode_edits import KeptChange, drop, kept_changes
 from mjrig.editor.session.state import EditorState
-from mjrig.editor.texts.texts import tr
-from mjrig.editor.ui.chords import escape_pressed
-from mjrig.editor.ui.scale import px
-from mjrig.gains.gain_rows import gain_rows
+from mjrig.editor.text import tr
+from mjrig.editor.ui.key_chords import escape_pressed
+from mjrig.editor.ui.layout import px
+from mjrig.lab.gains.gain_rows import gain_rows
 
 _ITSELF = imgui.FocusedFlags_.root_and_child_windows | imgui.FocusedFlags_.no_popup_hierarchy
 #: More lines than this scroll.

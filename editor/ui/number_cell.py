@@ -11,8 +11,8 @@ from typing import Any
 
 from imgui_bundle import imgui
 
-from mjrig.editor.ui import scalars, typed_text
-from mjrig.editor.ui.scale import px
+from mjrig.editor.ui import number_validation, scalars
+from mjrig.editor.ui.layout import px
 
 #: Height of the line that shows where in its range a number is [pixels at scale 1].
 _BAR = 2.0
@@ -86,7 +86,7 @@ def _cell(
     imgui.get_io().config_drag_click_to_input_text = True  # one click types
     changed = scalars.drag(label, box, speed, bounds, fmt, flags | (_CLAMP if clamps else 0))
     is_integer = isinstance(box, ctypes.c_int64)
-    if typed_text.is_refused(whole=is_integer, clamps_to=bounds if clamps else None):
+    if number_validation.is_refused(whole=is_integer, clamps_to=bounds if clamps else None):
         box.value, changed = before, False
     if ends is not None:
         _bar(before, *ends)

@@ -1,4 +1,7 @@
-"""Panel: one dockable part of the window. Plugins add theirs by the entry point `mjrig.panels`."""
+"""Panel: one dockable part of the window; drag and drop between panels.
+
+Plugins add panels by the entry point `mjrig.panels`.
+"""
 
 import traceback
 from collections.abc import Iterator
@@ -8,9 +11,13 @@ from typing import ClassVar
 
 from imgui_bundle import hello_imgui, imgui
 
+from mjrig.core.names import suggestion
 from mjrig.editor.session.state import EditorState
-from mjrig.editor.texts.texts import tr
-from mjrig.names import suggestion
+from mjrig.editor.text import tr
+
+# Panel --------------------------------------------------------------------------------------------
+# Panel: one dockable part of the window. Plugins add theirs by the entry point `mjrig.panels`.
+
 
 GROUP = "mjrig.panels"
 #: Where a panel can be docked at first.
@@ -112,3 +119,24 @@ def _made(kind: object, state: EditorState) -> Panel:
     made = kind(state)
     made.state = state  # a subclass's __init__ may not set it
     return made
+
+
+# Dragging -----------------------------------------------------------------------------------------
+# Drag and drop inside the window: the payload is only a mark, the thing itself is in the state.
+
+
+PAYLOAD = "MJRIG"
+
+
+def drag_source(state: EditorState, kind: str, value: str, text: str) -> None:
+    """Let the last item be dragged."""
+    if imgui.begin_drag_drop_source():
+        state.dragged = (kind, value)
+        imgui.set_drag_drop_payload_py_id(PAYLOAD, 1)
+        imgui.text_unformatted(text)
+        imgui.end_drag_drop_source()
+
+
+def is_dragging() -> bool:
+    """Whether something is held by the mouse."""
+    return imgui.get_drag_drop_payload_py_id() is not None

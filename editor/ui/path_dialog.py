@@ -6,11 +6,11 @@ from pathlib import Path
 
 from imgui_bundle import imgui
 
+from mjrig.core.names import suggestion
 from mjrig.editor.session.state import EditorState
-from mjrig.editor.texts.texts import tr
+from mjrig.editor.text import tr
 from mjrig.editor.ui.dialogs import Dialog
-from mjrig.editor.ui.scale import px, size
-from mjrig.names import suggestion
+from mjrig.editor.ui.layout import px, size
 
 _WARNING = imgui.ImVec4(1.0, 0.8, 0.4, 1.0)
 

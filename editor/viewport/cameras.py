@@ -3,7 +3,7 @@
 import mujoco
 import numpy as np
 
-from mjrig.editor.texts.texts import tr
+from mjrig.editor.text import tr
 from mjrig.editor.viewport.drawing import Drawing
 
 _TYPE = mujoco.mjtCamera

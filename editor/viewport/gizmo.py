@@ -7,12 +7,12 @@ import mujoco
 import numpy as np
 from imgui_bundle import imgui, imguizmo
 
-from mjrig.arrays import FloatArray
+from mjrig.core.arrays import FloatArray
+from mjrig.core.scene.editing.scene import Actor
+from mjrig.core.scene.pose import Pose, Rigid, composed, rotation
 from mjrig.editor.session.state import EditorState
-from mjrig.editor.texts.texts import tr
+from mjrig.editor.text import tr
 from mjrig.editor.viewport.drawing import Drawing, camera_matrices
-from mjrig.scene.pose import Pose, Rigid, composed, rotation
-from mjrig.scene_edit.actor import Actor
 
 _gizmo = imguizmo.im_guizmo
 #: Grid of a snapped move [m] and turn [deg].

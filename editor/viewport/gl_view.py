@@ -9,7 +9,7 @@ import OpenGL
 OpenGL.ERROR_CHECKING = False  # must be set before OpenGL.GL is imported
 from OpenGL import GL  # noqa: E402
 
-from mjrig.editor.viewport.views import Photographed  # noqa: E402
+from mjrig.editor.viewport.scene_renderer import Photographed  # noqa: E402
 
 #: Names of renderers that have no GPU.
 _SOFTWARE = (

@@ -9,23 +9,18 @@ import mujoco
 import numpy as np
 from imgui_bundle import imgui
 
-from mjrig.arrays import FloatArray
+from mjrig.core.arrays import FloatArray
+from mjrig.core.sim.world import World
 from mjrig.editor.session.state import EditorState
-from mjrig.editor.texts.texts import tr
+from mjrig.editor.text import tr
 from mjrig.editor.ui.colours import ALARM
+from mjrig.editor.ui.layout import px, size
 from mjrig.editor.ui.panel import Panel
-from mjrig.editor.ui.scale import px, size
 from mjrig.editor.viewport import cameras
 from mjrig.editor.viewport.drawing import Drawing, camera_matrices, floor_point
 from mjrig.editor.viewport.gizmo import Gizmo
-from mjrig.editor.viewport.joint_axis import draw_axis
-from mjrig.editor.viewport.notices import Notice
-from mjrig.editor.viewport.quality import Quality
-from mjrig.editor.viewport.ray_lines import draw_rays
-from mjrig.editor.viewport.refusals import Refusals
-from mjrig.editor.viewport.sky import Rect, paint_sky
-from mjrig.editor.viewport.views import SceneRenderer
-from mjrig.sim.world import World
+from mjrig.editor.viewport.overlays import Notice, Rect, Refusals, draw_axis, draw_rays, paint_sky
+from mjrig.editor.viewport.scene_renderer import Quality, SceneRenderer
 
 DropHandler = Callable[[str, Any, str | None, FloatArray | None], None]
 _MOUSE = mujoco.mjtMouse

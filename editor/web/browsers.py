@@ -1,13 +1,22 @@
-"""Browser: one page that is connected, what it may do, and how far behind it is."""
+"""Browser: one connected page, its rights and how far behind it is; the inbox of all pages.
+
+`Inbox` hands messages from the server's thread to the window's.
+"""
 
 import asyncio
 import itertools
 import threading
 import time
 from collections import deque
+from dataclasses import dataclass, field
+from enum import Enum
 
-from mjrig.editor.web.protocol import Role
+from mjrig.editor.web.protocol import Event, Role
 from mjrig.editor.web.websocket import BINARY, TEXT, closing, packed
+
+# Browsers -----------------------------------------------------------------------------------------
+# Browser: one page that is connected, what it may do, and how far behind it is.
+
 
 #: Frames that may be under way besides those that fit into one round trip.
 _SPARE = 2
@@ -125,3 +134,39 @@ class Browser:
 def binary(*messages: bytes) -> bytes:
     """Messages as frames, one after the other."""
     return b"".join(packed(BINARY, message) for message in messages)
+
+
+# Inbox --------------------------------------------------------------------------------------------
+# Inbox: what the pages sent, handed from the server's thread to the window's.
+
+
+class Presence(Enum):
+    """What the server itself has to tell of a page."""
+
+    CAME = "came"
+    GONE = "gone"
+
+
+Sent = Event | bytes | Presence
+
+
+@dataclass
+class Inbox:
+    """What the pages sent, for the thread of the window."""
+
+    messages: list[tuple[Browser, Sent]] = field(default_factory=list)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    wake: threading.Event = field(default_factory=threading.Event)
+
+    def put(self, browser: Browser, message: Sent) -> None:
+        """Add one and wake the window."""
+        with self.lock:
+            self.messages.append((browser, message))
+        self.wake.set()
+
+    def take(self) -> list[tuple[Browser, Sent]]:
+        """All of them, in the order they came."""
+        self.wake.clear()  # first: what comes meanwhile wakes again
+        with self.lock:
+            taken, self.messages = self.messages, []
+        return taken

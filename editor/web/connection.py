@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Protocol
 
-from mjrig.editor.web import page_files, requests
-from mjrig.editor.web.browsers import Browser
-from mjrig.editor.web.inbox import Inbox, Presence
+from mjrig.editor.web import requests
+from mjrig.editor.web import requests as page_files
+from mjrig.editor.web.browsers import Browser, Inbox, Presence
 from mjrig.editor.web.protocol import GREETING, REQUESTS, MalformedError, Role, check_bytes, parse
 from mjrig.editor.web.requests import Reply, Request, RequestRefusedError, Tokens
 from mjrig.editor.web.websocket import (

@@ -8,25 +8,20 @@ from typing import Any
 from imgui_bundle import hello_imgui, imgui, immapp
 
 from mjrig.editor.assets.thumbnails import Picture
-from mjrig.editor.replay.gamepad import Sticks, sticks
+from mjrig.editor.panels.gamepad import Sticks, sticks
 from mjrig.editor.ui.panel import finish_frame
-from mjrig.editor.viewport.sky import Rect
-from mjrig.editor.viewport.views import Photographed
+from mjrig.editor.viewport.overlays import Rect
+from mjrig.editor.viewport.scene_renderer import Photographed
 from mjrig.editor.web import model_assets
 from mjrig.editor.web.audience import Audience
-from mjrig.editor.web.browsers import Browser, binary
-from mjrig.editor.web.draw_lists import DrawLists, Look, scene_only
-from mjrig.editor.web.inbox import Presence, Sent
+from mjrig.editor.web.browsers import Browser, Presence, Sent, binary
+from mjrig.editor.web.draw_lists import WORLD, DrawLists, Look, Textures, scene_only
+from mjrig.editor.web.file_transfer import Offers, Photographs, Uploads
 from mjrig.editor.web.input_events import PageInput
-from mjrig.editor.web.labels import draw_labels
 from mjrig.editor.web.model_assets import ModelAssets
-from mjrig.editor.web.offers import Offers
-from mjrig.editor.web.photographs import Photographs
 from mjrig.editor.web.protocol import IMAGE, Event, roles_of
 from mjrig.editor.web.server import Server, ServerSettings
-from mjrig.editor.web.textures import WORLD, Textures
-from mjrig.editor.web.uploads import Uploads
-from mjrig.editor.web.web_view import WebView
+from mjrig.editor.web.web_view import WebView, draw_labels
 from mjrig.editor.web.websocket import TEXT, packed
 from mjrig.editor.window.app import BACKGROUND, SIZE
 from mjrig.editor.window.window import Window

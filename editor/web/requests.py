@@ -1,14 +1,57 @@
-"""HTTP requests that the page makes: who may ask for what."""
+"""HTTP requests that the page makes: who may ask for what, and the files of the page.
+
+The files are a fixed table: a request is never looked up in the file system.
+"""
 
 import hmac
 import ipaddress
 import os
 import secrets
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import BinaryIO
 from urllib.parse import urlsplit
+
+# Page files ---------------------------------------------------------------------------------------
+# The files of the page: a fixed table, no look-up in the file system by what was asked for.
+
+
+_KINDS = {
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
+
+
+@cache
+def _table() -> dict[str, tuple[bytes, str]]:
+    table = dict(_files_in(files("mjrig.editor.web").joinpath("page"), "/"))
+    table["/"] = table["/index.html"]
+    return table
+
+
+def _files_in(folder: Traversable, path: str) -> Iterator[tuple[str, tuple[bytes, str]]]:
+    for file in folder.iterdir():
+        kind = _KINDS.get(f".{file.name.rpartition('.')[2]}")
+        if file.is_dir():
+            yield from _files_in(file, f"{path}{file.name}/")
+        elif kind is not None:
+            yield f"{path}{file.name}", (file.read_bytes(), kind)
+
+
+def find(path: str) -> tuple[bytes, str] | None:
+    """Contents and type of a file of the page; it holds nothing secret."""
+    return _table().get(path)
+
+
+# Requests -----------------------------------------------------------------------------------------
+# HTTP requests that the page makes: who may ask for what.
+
 
 #: Names under which a browser on the same computer, or at the end of a tunnel, reaches the server.
 LOCAL_NAMES = ("localhost", "127.0.0.1", "::1")

@@ -10,16 +10,15 @@ from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
 
-from mjrig.editor.texts.texts import tr
+from mjrig.core.errors import SceneError
+from mjrig.core.library_logs import reporting_library_logs
+from mjrig.editor.text import tr
 from mjrig.editor.web import requests
-from mjrig.editor.web.browsers import Browser
+from mjrig.editor.web.browsers import Browser, Inbox
 from mjrig.editor.web.connection import BodyOf, PageConnection
-from mjrig.editor.web.inbox import Inbox
 from mjrig.editor.web.protocol import MalformedError
 from mjrig.editor.web.requests import Request, Tokens
 from mjrig.editor.web.websocket import ProtocolError
-from mjrig.errors import SceneError
-from mjrig.workers.library_logs import reporting_library_logs
 
 _logger = logging.getLogger("mjrig")
 #: Connections at once; those that have not given their token: one more ends the oldest of them.

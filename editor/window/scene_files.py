@@ -1,4 +1,8 @@
-"""Scene files of the window: open, save, reload, recover, with their dialogs."""
+"""Scene files of the window: open, save, reload, recover, with their dialogs.
+
+A model opens as a new scene around it, a recording opens the scene it was made in. Code in a
+folder runs only after the user agreed once.
+"""
 
 import os
 import sys
@@ -7,21 +11,142 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from mjrig.editor.assets.opening import is_recording, open_file
+from imgui_bundle import imgui
+
+from mjrig.cli.replay_folder import SUFFIXES
+from mjrig.core.errors import MjrigError, SceneError, UntrustedError
+from mjrig.core.files.sandbox import trust, trusted_folders
+from mjrig.core.scene.actor_description import MODELS
+from mjrig.core.scene.editing.references import KEYFRAME, kept_names
+from mjrig.core.scene.editing.scene import Actor, Scene
+from mjrig.core.scene.includes import SCENES
+from mjrig.core.scene.load_context import Trust
+from mjrig.core.sim.floor_placement import HOME
+from mjrig.data.recording.metadata import scene_of
+from mjrig.data.recording.readers import read_recording
 from mjrig.editor.session.autosave import Autosave, Unsaved
-from mjrig.editor.session.recent_files import forget_recent, note_recent, recent_files
 from mjrig.editor.session.state import EditorState
-from mjrig.editor.session.user_files import free_file, trust_store
-from mjrig.editor.texts.texts import tr
+from mjrig.editor.session.user_files import (
+    forget_recent,
+    free_file,
+    note_recent,
+    recent_files,
+    trust_store,
+)
+from mjrig.editor.text import tr
 from mjrig.editor.ui.dialogs import ChangedDialog, Dialog, RecoverDialog, UnsavedDialog
 from mjrig.editor.ui.path_dialog import PathDialog
-from mjrig.editor.ui.trust_dialog import TrustDialog
 from mjrig.editor.window.hot_reload import HotReload
-from mjrig.errors import MjrigError
-from mjrig.files.trust import trusted_folders
-from mjrig.scene.actor import MODELS
-from mjrig.scene.include import SCENES
-from mjrig.scene_edit.scene import Scene
+
+# Opening ------------------------------------------------------------------------------------------
+# Open a file in the editor: a scene as it is, a model as a new scene around it.
+#
+# A recording opens the scene it was made in.
+
+
+_POLICIES = (".onnx", ".pt")
+
+
+def is_recording(path: Path) -> bool:
+    """Whether a file may hold a recording, by its name."""
+    return path.suffix.lower() in SUFFIXES
+
+
+def open_file(path: Path | None, trust: Trust = False) -> Scene:
+    """The scene a file stands for; none: an empty one.
+
+    Args:
+        path: the file.
+        trust: run code beside the scene, also in folders the user has not trusted yet.
+
+    Raises:
+        UntrustedError: it has types in modules of a folder that is not trusted.
+        SceneError: it cannot be read, or is of an unsupported kind.
+    """
+    if path is None:
+        return Scene()
+    trusted = trust or trusted_folders(trust_store())
+    suffix = path.suffix.lower()
+    if is_recording(path):
+        return scene_of(read_recording(path), trust=trusted)
+    if suffix in _POLICIES:
+        raise SceneError(
+            tr("{path}: is a network; open its robot's scene and drop it on the robot", path=path)
+        )
+    if path.is_dir() or suffix not in (*SCENES, *MODELS, ""):
+        known = ", ".join((*SCENES, *MODELS, *SUFFIXES))
+        raise SceneError(
+            tr("{path}: cannot be opened; the editor opens {known}", path=path, known=known)
+        )
+    scene = Scene.load(path, trust=trusted)
+    if scene.model_file is not None:
+        _start_well(scene.actors[0], path)
+    return scene
+
+
+def _start_well(actor: Actor, model: Path) -> None:
+    """A model by itself starts as one that is dropped: in its home keyframe, if it has one."""
+    actor.model = model.absolute()  # in full, until the scene is saved: it has no folder yet
+    with suppress(MjrigError):  # building its world will tell
+        if HOME in kept_names(actor)[KEYFRAME]:
+            actor.keyframe = HOME
+
+
+# Trust dialog -------------------------------------------------------------------------------------
+# TrustDialog: asks once whether the code in a folder may be run, and remembers a yes.
+
+
+class TrustDialog(Dialog):
+    """After a scene was refused because it uses code in a folder that is not trusted."""
+
+    title = "Trust this folder?"
+
+    def __init__(self, state: EditorState) -> None:
+        super().__init__(state)
+        self._folder = Path()
+        self._then: Callable[[], Any] = lambda: None
+
+    def attempt(self, opening: Callable[[], Any], again: Callable[[], Any]) -> bool:
+        """Open something; where trust is missing, ask, and call `again` after a yes.
+
+        Returns:
+            Whether it was opened.
+        """
+
+        def opened() -> None:
+            try:
+                opening()
+            except UntrustedError as error:
+                self.ask(error.folder, again)
+                raise
+
+        return self.state.attempt(opened)
+
+    def ask(self, folder: Path, then: Callable[[], Any]) -> None:
+        """Ask about a folder; `then` is what needs it."""
+        self._folder, self._then = folder, then
+        self.open()
+
+    def content(self) -> None:
+        imgui.text(tr("The scene uses components written in Python, in the folder"))
+        imgui.text(f"    {self._folder}")
+        imgui.text(tr("They run with your permissions on this computer."))
+        imgui.spacing()
+        if imgui.button(tr("Trust")):
+            self.close()
+            self.answer_yes()
+        imgui.set_item_tooltip(tr("Run the code in this folder, now and in future"))
+        imgui.same_line()
+        if imgui.button(tr("Don't trust")):
+            self.close()
+
+    def answer_yes(self) -> None:
+        """Remember the folder and continue."""
+        if self.state.attempt(lambda: trust(self._folder, trust_store())):
+            self._then()
+
+
+# Scene files --------------------------------------------------------------------------------------
 
 
 class SceneFiles:

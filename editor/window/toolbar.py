@@ -7,17 +7,16 @@ from collections.abc import Callable
 
 from imgui_bundle import imgui
 
-from mjrig.editor.check.check_panel import COLOURS
-from mjrig.editor.check.preflight import Preflight
+from mjrig.editor.panels.check_panel import COLOURS, Preflight
 from mjrig.editor.session.recording import RunRecording
-from mjrig.editor.session.sim_thread import AS_FAST_AS_POSSIBLE
+from mjrig.editor.session.simulation import AS_FAST_AS_POSSIBLE
 from mjrig.editor.session.state import EditorState
-from mjrig.editor.texts.texts import tr
+from mjrig.editor.text import tr
 from mjrig.editor.ui import icons
 from mjrig.editor.ui.colours import ALARM, AMBER, RED, TEXT
-from mjrig.editor.ui.scale import px, size
+from mjrig.editor.ui.layout import px, size
 from mjrig.editor.viewport.gizmo import Gizmo, Tool
-from mjrig.editor.viewport.quality import Quality
+from mjrig.editor.viewport.scene_renderer import Quality
 
 SPEEDS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, AS_FAST_AS_POSSIBLE)
 

@@ -8,10 +8,10 @@ from imgui_bundle import ImVec2, imgui
 
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.session.user_files import config_folder, read_settings, write_settings
-from mjrig.editor.texts.texts import tr
+from mjrig.editor.text import tr
 from mjrig.editor.ui.colours import AMBER, GREY
+from mjrig.editor.ui.layout import px
 from mjrig.editor.ui.panel import bring_forward
-from mjrig.editor.ui.scale import px
 
 _TITLE = "###tour"
 #: Frames until its size fits another text, and with it its place in the corner.

@@ -6,18 +6,18 @@ from pathlib import Path
 
 from imgui_bundle import ImVec2, imgui
 
-from mjrig.editor.assets.examples import Example, examples
-from mjrig.editor.assets.pictures import Pictures
+from mjrig.core.scene.actor_description import MODELS
+from mjrig.core.scene.includes import SCENES
+from mjrig.editor.assets.assets import Example, examples
+from mjrig.editor.assets.thumbnails import Pictures
 from mjrig.editor.session.session import Session
 from mjrig.editor.session.state import EditorState
-from mjrig.editor.texts.texts import tr
+from mjrig.editor.text import tr
 from mjrig.editor.ui import icons
 from mjrig.editor.ui.colours import GREY
-from mjrig.editor.ui.dragging import is_dragging
-from mjrig.editor.ui.scale import px, size
-from mjrig.editor.viewport.sky import Rect
-from mjrig.scene.actor import MODELS
-from mjrig.scene.include import SCENES
+from mjrig.editor.ui.layout import px, size
+from mjrig.editor.ui.panel import is_dragging
+from mjrig.editor.viewport.overlays import Rect
 
 #: Size of a picture, and of the tile with its title below.
 PICTURE = (148.0, 111.0)

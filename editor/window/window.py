@@ -1,7 +1,7 @@
-"""Window: the panels, menus, keys and dialogs of the editor put together."""
+"""Window: the panels, menu bar, keys and dialogs of the editor put together."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -11,47 +11,86 @@ from imgui_bundle import imgui
 
 from mjrig.editor.assets import drops
 from mjrig.editor.assets.asset_panel import AssetPanel
+from mjrig.editor.assets.drop_dialogs import ImportDialog, MotorsDialog
 from mjrig.editor.assets.hierarchy import Hierarchy
-from mjrig.editor.assets.import_dialog import ImportDialog
-from mjrig.editor.assets.motors_dialog import MotorsDialog
-from mjrig.editor.assets.pictures import Upload
-from mjrig.editor.check.check_panel import CheckPanel
-from mjrig.editor.console.console_panel import ConsolePanel
-from mjrig.editor.elements.element_inspector import ElementInspector
-from mjrig.editor.elements.page_parts import ElementPages
+from mjrig.editor.assets.thumbnails import Upload
 from mjrig.editor.gains.gain_table import gain_panels
+from mjrig.editor.inspector.element_inspector import ElementInspector
+from mjrig.editor.inspector.element_widgets import ElementPages
 from mjrig.editor.inspector.inspector import Inspector
-from mjrig.editor.plots.plots import PlotsPanel
-from mjrig.editor.replay.commands_panel import CommandsPanel
+from mjrig.editor.panels.check_panel import CheckPanel
+from mjrig.editor.panels.commands_panel import CommandsPanel
+from mjrig.editor.panels.console_panel import ConsolePanel
+from mjrig.editor.panels.plots_panel import PlotsPanel
+from mjrig.editor.panels.serve_panel import ServePanel
 from mjrig.editor.replay.replay_panel import ReplayPanel
-from mjrig.editor.serve.serve_panel import ServePanel
 from mjrig.editor.session.recording import RunRecording
 from mjrig.editor.session.state import EditorState
-from mjrig.editor.texts.texts import tr
+from mjrig.editor.text import tr
 from mjrig.editor.tune.tune_panel import TunePanel
-from mjrig.editor.ui import typed_text
+from mjrig.editor.ui import number_validation
 from mjrig.editor.ui.dialogs import Dialog, KeepDialog
 from mjrig.editor.ui.panel import Panel, bring_forward
 from mjrig.editor.ui.path_dialog import PathDialog
 from mjrig.editor.viewport import cameras
-from mjrig.editor.viewport.quality import Quality
+from mjrig.editor.viewport.scene_renderer import Quality, SceneRenderer
 from mjrig.editor.viewport.viewport import Viewport
-from mjrig.editor.viewport.views import SceneRenderer
-from mjrig.editor.window.app import App
-from mjrig.editor.window.edit_actions import EditActions
-from mjrig.editor.window.help_sheet import HelpSheet
-from mjrig.editor.window.keys import Keys
-from mjrig.editor.window.menus import Menus
-from mjrig.editor.window.pace import Pace
-from mjrig.editor.window.palette import Palette
+from mjrig.editor.window.app import App, Pace
+from mjrig.editor.window.capture import ViewportCapture
+from mjrig.editor.window.command_palette import Palette
 from mjrig.editor.window.scene_files import SceneFiles
-from mjrig.editor.window.theme import Theme
+from mjrig.editor.window.shortcuts import HelpSheet, Keys
 from mjrig.editor.window.toolbar import StatusBar, Toolbar
 from mjrig.editor.window.tour import Tour
-from mjrig.editor.window.viewport_capture import ViewportCapture
 from mjrig.editor.window.welcome import Welcome, WelcomeActions
-from mjrig.editor.window.window_commands import HelpActions, WindowCommands
-from mjrig.editor.window.window_parts import WindowParts
+from mjrig.editor.window.window_commands import Command, HelpActions, WindowCommands
+from mjrig.editor.window.window_parts import EditActions, Theme, WindowParts
+
+# Menus --------------------------------------------------------------------------------------------
+# The menu bar, drawn from the list of commands.
+
+
+class Menus:
+    """The menus of one window."""
+
+    def __init__(self, commands: WindowCommands) -> None:
+        self.commands = commands
+
+    def draw(self) -> None:
+        """Build the menus; the menu bar is open already."""
+        for name, commands in self.commands.menus().items():
+            if imgui.begin_menu(name):
+                self._entries(name, list(commands()))
+                imgui.end_menu()
+
+    def _entries(self, menu: str, commands: Iterable[Command]) -> None:
+        """The entries of one menu; a menu below it stands where its first entry is."""
+        commands = list(commands)
+        drawn: set[str] = set()
+        for command in commands:
+            below = command.menu[len(menu) + 1 :].partition("/")[0]
+            path = f"{menu}/{below}"
+            if not below:
+                self._entry(command)
+            elif path not in drawn:
+                drawn.add(path)
+                if imgui.begin_menu(below):
+                    self._entries(path, [c for c in commands if c.menu.startswith(path)])
+                    imgui.end_menu()
+
+    @staticmethod
+    def _entry(command: Command) -> None:
+        if command.section == "-":
+            imgui.separator()
+        elif command.section:
+            imgui.separator_text(command.section)
+        label = f"{command.label}###{command.id}" if command.id else command.label
+        if imgui.menu_item(label, command.keys, command.is_on, command.enabled)[0]:
+            command.run()
+
+
+# Window -------------------------------------------------------------------------------------------
+# Window: the panels, menus, keys and dialogs of the editor put together.
 
 
 class Window:
@@ -208,7 +247,7 @@ class Window:
         self.serve.served.tick()
         self.importing.tick()
         self.check.preflight.tick()
-        for text in typed_text.take_notes():
+        for text in number_validation.take_notes():
             self.state.console.warn(text)
         self._open_what_is_wanted()
         self.tune.tune.hear()
@@ -237,7 +276,7 @@ class Window:
             or self.importing.is_open
             or self.assets.thumbnails.is_drawing
             or self.viewport.notice.is_shown
-            or typed_text.is_shown()
+            or number_validation.is_shown()
         )
 
     def _tell_title(self) -> None:

@@ -4,14 +4,13 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from mjrig.control.articulation import Articulation
-from mjrig.errors import MjrigError
-from mjrig.names import how_many, listed
-from mjrig.scene_edit.file_watch import FileWatch
-from mjrig.scene_edit.watch import watched_files
-from mjrig.sim.carry_state import carry
-from mjrig.sim.world import World
-from mjrig.streams.stream import Stream
+from mjrig.core.control.articulation import Articulation
+from mjrig.core.errors import MjrigError
+from mjrig.core.names import how_many, listed
+from mjrig.core.scene.editing.file_watch import FileWatch, watched_files
+from mjrig.core.sim.state_transfer import carry
+from mjrig.core.sim.world import World
+from mjrig.data.streams.stream import Stream
 
 #: Time between two looks at the clock [s].
 SLICE = 0.02

@@ -14,19 +14,24 @@ from importlib.metadata import entry_points, version
 from pathlib import Path
 from typing import Any, NoReturn
 
-from mjrig.errors import MjrigError
-from mjrig.terminal.help import GroupedCommands, Program, examples
-from mjrig.terminal.outputs import PICTURE, PLOT, add_output, prepared
-from mjrig.terminal.printable import printing_safely
-from mjrig.terminal.run_options import add_debug, add_execution, add_recording, add_stream
-from mjrig.terminal.scene_options import (
+from mjrig.cli.options import (
+    PICTURE,
+    PLOT,
+    add_debug,
+    add_execution,
+    add_output,
+    add_recording,
     add_scene,
     add_scene_options,
+    add_stream,
     add_trust,
     load_scene,
     number_from_zero,
+    prepared,
     split,
 )
+from mjrig.cli.terminal import GroupedCommands, Program, examples, printing_safely
+from mjrig.core.errors import MjrigError
 
 COMMANDS = "mjrig.commands"
 FIRST_STEPS = """Actors, components and live properties for MuJoCo.
@@ -79,7 +84,7 @@ def _main(arguments: Sequence[str]) -> int:
         print("; ".join(("mjrig: interrupted", *filter(None, stopped.args))), file=sys.stderr)
         return 130
     except Exception as error:
-        from mjrig.properties.user_code import described, place_of
+        from mjrig.core.properties.user_code import described, place_of
 
         if options.debug or place_of(error) is None:
             raise
@@ -238,9 +243,9 @@ def _add_diff(parser: argparse.ArgumentParser) -> None:
 
 def _run(options: argparse.Namespace) -> int:
     from mjrig.cli.run import print_run
-    from mjrig.properties.actions import call_action
-    from mjrig.scene.scene_path import find
-    from mjrig.sim.world import World
+    from mjrig.core.properties.actions import call_action
+    from mjrig.core.scene.scene_paths import find
+    from mjrig.core.sim.world import World
 
     outputs = {name: getattr(options, name) for name in ("picture", "plot", "record", "overwrite")}
     live = "--watch" if options.watch else "--stream" if options.stream else ""
@@ -262,7 +267,7 @@ def _run_live(world: Any, options: argparse.Namespace) -> int:
     from contextlib import ExitStack
 
     from mjrig.cli.live_run import LiveRun
-    from mjrig.sim.world import World
+    from mjrig.core.sim.world import World
 
     def build() -> World:
         return World(load_scene(options), options.execution)
@@ -270,8 +275,8 @@ def _run_live(world: Any, options: argparse.Namespace) -> int:
     with ExitStack() as stack:
         stream = None
         if options.stream is not None:
-            from mjrig.streams.sinks import sink_named
-            from mjrig.streams.stream import Stream
+            from mjrig.data.streams.sinks import sink_named
+            from mjrig.data.streams.stream import Stream
 
             stream = stack.enter_context(Stream(world, sink_named(options.stream)))
             print(f"stream: {stream.sink.address}", flush=True)
@@ -289,15 +294,15 @@ def _run_live(world: Any, options: argparse.Namespace) -> int:
 def _check(options: argparse.Namespace) -> int:
     # The matrices of a robot are too small for threads, which would only wait for each other.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    from mjrig.check.check import exit_code, findings, report, report_data
-    from mjrig.sim.world import World
-    from mjrig.terminal.progress import Waiting
+    from mjrig.core.progress import Waiting
+    from mjrig.core.sim.world import World
+    from mjrig.lab.check.preflight import exit_code, findings, report, report_data
 
     if options.watch:
         _watch(options)
     scene = load_scene(options)
     if options.fix is not None:
-        from mjrig.cli.fixing import fix
+        from mjrig.cli.check_fix import fix
 
         for line in fix(scene, options.fix, is_changed=bool(options.set or options.var)):
             print(line, file=sys.stderr)
@@ -313,10 +318,10 @@ def _check(options: argparse.Namespace) -> int:
 
 def _watch(options: argparse.Namespace) -> NoReturn:
     """Check after every change of the files, until interrupted."""
-    from mjrig.check.check import report
-    from mjrig.files.sandbox import Sandbox
-    from mjrig.scene_edit.watch import files_of, watch
-    from mjrig.sim.world import World
+    from mjrig.core.files.sandbox import Sandbox
+    from mjrig.core.scene.editing.file_watch import files_of, watch
+    from mjrig.core.sim.world import World
+    from mjrig.lab.check.preflight import report
 
     scene = None
     sandbox = Sandbox.at(options.scene.parent) if options.sandbox else None
@@ -337,8 +342,8 @@ def _watch(options: argparse.Namespace) -> NoReturn:
 
 
 def _diff(options: argparse.Namespace) -> int:
-    from mjrig.scene_edit.diff import differences
-    from mjrig.scene_edit.scene import Scene
+    from mjrig.core.scene.editing.diff import differences
+    from mjrig.core.scene.editing.scene import Scene
 
     scenes = (Scene.load(path, trust=options.trust) for path in (options.before, options.after))
     found = differences(*scenes)
@@ -347,8 +352,8 @@ def _diff(options: argparse.Namespace) -> int:
 
 
 def _export(options: argparse.Namespace) -> int:
-    from mjrig.scene_edit.watch import files_of
-    from mjrig.sim.exporting import export
+    from mjrig.core.scene.editing.file_watch import files_of
+    from mjrig.core.sim.mujoco_export import export
 
     scene = load_scene(options)
     if os.path.realpath(options.output) in map(os.path.realpath, files_of(options.scene, scene)):
@@ -361,10 +366,10 @@ def _export(options: argparse.Namespace) -> int:
 
 def _components(options: argparse.Namespace) -> int:
     from mjrig.cli.reference import describe, reference_page
-    from mjrig.properties import registry
-    from mjrig.properties.has_properties import HasProperties
-    from mjrig.properties.module_types import is_module_type, type_in
-    from mjrig.terminal.table import format_table
+    from mjrig.core.properties import registry
+    from mjrig.core.properties.has_properties import HasProperties
+    from mjrig.core.properties.user_code import is_module_type, type_in
+    from mjrig.lab.report.output import format_table
 
     if options.reference:
         print(reference_page(), end="")
@@ -388,7 +393,7 @@ def _components(options: argparse.Namespace) -> int:
 
 def _schema(options: argparse.Namespace) -> int:
     from mjrig.cli.schema import file_schema, motor_schema, scene_schema
-    from mjrig.robot_logs.mapping.map_schema import map_schema
+    from mjrig.data.robot_logs.log_map import map_schema
 
     if options.log:
         schema = map_schema()

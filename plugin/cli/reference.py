@@ -8,14 +8,14 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from mjrig.control.articulation import Articulation
-from mjrig.properties import registry
-from mjrig.properties.actions import Action
-from mjrig.properties.declaration import Property
-from mjrig.properties.has_properties import HasProperties
-from mjrig.properties.nested_kinds import Nested, NestedList
-from mjrig.scene_edit.scene import Scene
-from mjrig.terminal.table import format_table
+from mjrig.core.control.articulation import Articulation
+from mjrig.core.properties import registry
+from mjrig.core.properties.actions import Action
+from mjrig.core.properties.declaration import Property
+from mjrig.core.properties.has_properties import HasProperties
+from mjrig.core.properties.nested_kinds import Nested, NestedList
+from mjrig.core.scene.editing.scene import Scene
+from mjrig.lab.report.output import format_table
 
 Type = type[HasProperties]
 

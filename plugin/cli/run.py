@@ -1,4 +1,4 @@
-"""Headless runs: step, measure, summarise."""
+"""Headless runs: step, measure, summarise, plot (extra `plot`)."""
 
 import time
 from pathlib import Path
@@ -6,18 +6,71 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mjrig.arrays import FloatArray
-from mjrig.control.articulation import Articulation
-from mjrig.control.base import free_addresses
-from mjrig.errors import MjrigError
-from mjrig.names import how_many
-from mjrig.readings.events import folded
-from mjrig.readings.sampler import SAMPLE_HZ, SampleLog
-from mjrig.sim.world import World
-from mjrig.terminal.progress import Progress
+from mjrig.core.arrays import FloatArray
+from mjrig.core.control.articulation import Articulation, free_addresses
+from mjrig.core.control.events import folded
+from mjrig.core.control.sampler import SAMPLE_HZ, SampleLog
+from mjrig.core.errors import MissingExtraError, MjrigError
+from mjrig.core.names import how_many
+from mjrig.core.progress import Progress
+from mjrig.core.sim.world import World
+from mjrig.lab.report.output import save_figure
 
 if TYPE_CHECKING:
-    from mjrig.recording.recorder import Recorder
+    from mjrig.data.recording.recorder import Recorder
+
+
+# Plot ---------------------------------------------------------------------------------------------
+# Plots of sampled signals (extra `plot`).
+
+
+#: Curves per panel; more are unreadable.
+MOST = 6
+
+
+def plot_samples(logs: dict[str, SampleLog], path: Path) -> None:
+    """Targets against positions, and efforts, one row per robot.
+
+    Raises:
+        MissingExtraError: matplotlib is not installed.
+    """
+    try:
+        import matplotlib
+
+        matplotlib.use("Agg")
+        from matplotlib import pyplot as plt
+    except ImportError as error:
+        raise MissingExtraError("a plot", "plot", error) from error
+    shown = {name: log for name, log in logs.items() if log.names and len(log)}
+    rows = max(len(shown), 1)
+    figure, axes = plt.subplots(rows, 2, figsize=(12, 3.6 * rows), squeeze=False)
+    for row, (name, log) in zip(axes, shown.items(), strict=False):
+        _draw(row, name, log)
+    save_figure(figure, path)
+
+
+def _draw(axes: Any, name: str, log: SampleLog) -> None:
+    time, target = log.time, log.values("target")
+    position, effort = log.values("position"), log.values("applied_effort")
+    # The joints that move most are the most informative.
+    busiest = np.argsort(-np.ptp(position, axis=0), kind="stable")[:MOST]
+    for k, i in enumerate(sorted(busiest)):
+        axes[0].plot(time, position[:, i], color=f"C{k}", label=log.names[i])
+        axes[0].plot(time, target[:, i], color=f"C{k}", linestyle=":", linewidth=1)
+        axes[1].plot(time, effort[:, i], color=f"C{k}", label=log.names[i])
+    axes[0].set_title(f"{name}: position (dotted: target)")
+    axes[0].set_ylabel("rad or m")
+    axes[1].set_title(f"{name}: applied effort")
+    axes[1].set_ylabel("N·m or N")
+    for axis in axes:
+        axis.set_xlabel("time [s]")
+        axis.grid(alpha=0.3)
+    axes[1].legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), fontsize="small")
+
+
+# Run ----------------------------------------------------------------------------------------------
+# Headless runs: step, measure, summarise.
+
 
 #: Free bodies of a model that a summary names.
 MOST_BODIES = 8
@@ -57,7 +110,7 @@ def run(
     """
     if record is None:
         return _run(world, duration, picture, plot, None)
-    from mjrig.recording.recorder import Recorder
+    from mjrig.data.recording.recorder import Recorder
 
     with Recorder(world, record, overwrite=overwrite) as recorder:
         summary = _run(world, duration, picture, plot, recorder)
@@ -165,7 +218,7 @@ def _about_events(world: World) -> list[str]:
 
 
 def _write_picture(world: World, path: Path) -> str:
-    from mjrig.sim.picture import draw
+    from mjrig.core.sim.rendering import draw
 
     problem = draw(world.model, world.data, path, _own_camera(world))
     if problem is not None:
@@ -181,7 +234,7 @@ def _own_camera(world: World) -> str:
 
 
 def _write_plot(logs: dict[str, SampleLog], path: Path) -> str:
-    from mjrig.cli.plot import plot_samples
+    pass
 
     plot_samples(logs, path)
     return f"plot: {path}"

@@ -2,15 +2,15 @@
 
 from typing import Any
 
-from mjrig.motors.motor_file import FORMAT as MOTOR_FORMAT
-from mjrig.motors.motor_file import MARK, MotorFile
-from mjrig.properties import registry
-from mjrig.properties.component import Component
-from mjrig.properties.declaration import Property
-from mjrig.properties.has_properties import HasProperties
-from mjrig.properties.module_types import PATTERN
-from mjrig.scene.scene_text import FORMAT
-from mjrig.scene_edit.scene import Scene
+from mjrig.core.properties import registry
+from mjrig.core.properties.component import Component
+from mjrig.core.properties.declaration import Property
+from mjrig.core.properties.has_properties import HasProperties
+from mjrig.core.properties.user_code import PATTERN
+from mjrig.core.scene.editing.scene import Scene
+from mjrig.core.scene.motor_file import FORMAT as MOTOR_FORMAT
+from mjrig.core.scene.motor_file import MARK, MotorFile
+from mjrig.core.scene.scene_text import FORMAT
 
 Schema = dict[str, Any]
 #: Accepted in place of any value: a text with a variable in it.

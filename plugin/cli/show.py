@@ -7,9 +7,9 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
-from mjrig.errors import MjrigError, PropertyError
-from mjrig.sim import picture
-from mjrig.sim.world import World
+from mjrig.core.errors import MjrigError, PropertyError
+from mjrig.core.sim import rendering
+from mjrig.core.sim.world import World
 
 #: Entry points with one function each: `show(world, height)`, which returns what a notebook shows.
 GROUP = "mjrig.displays"
@@ -87,7 +87,7 @@ def still(world: World) -> Still:
     """
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "world.png")
-        problem = picture.draw(world.model, world.data, path)
+        problem = rendering.draw(world.model, world.data, path)
         if problem:
             raise MjrigError(f"no picture of the world: {problem}")
         return Still(path.read_bytes())
@@ -104,13 +104,13 @@ def loop(world: World, seconds: float) -> MovingPicture:
     before, states = world.snapshot(), []
     try:
         for _ in range(count):
-            states.append(picture.state_of(world.data))
+            states.append(rendering.state_of(world.data))
             world.step(steps)
     finally:
         world.restore(before)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "world.webp")
-        problem = picture.draw_loop(world.model, states, path, seconds)
+        problem = rendering.draw_loop(world.model, states, path, seconds)
         if problem:
             raise MjrigError(f"no loop of the world: {problem}")
         return MovingPicture(path.read_bytes())

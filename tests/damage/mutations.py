@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 import yaml
 
-from tests.plugin.recording import mutations as common
+from tests.plugin.data.recording import mutations as common
 
 #: What a length or a count is replaced by.
 EDGES = (0, 1, 2, 255, 256, 2**15, 2**16 - 1, 2**24, 2**31 - 1, 2**31, 2**32 - 1, 2**40, 2**62,

@@ -16,20 +16,20 @@ import yaml
 
 import mjrig
 from mjrig.cli.main import main
-from mjrig.components.importers.importing import RefusedError, import_policy
-from mjrig.components.policies.safetensors import read_safetensors
-from mjrig.recording.csv_file import write_csv
-from mjrig.recording.npz_file import write_npz
-from mjrig.recording.summary import summary
-from mjrig.recording.verify import verify
-from mjrig.robot_logs.exchange.mcap_recording import write_mcap
+from mjrig.cli.recording_summary import summary
+from mjrig.components.importers.policy_import import RefusedError, import_policy
+from mjrig.components.policies.leapp import read_safetensors
+from mjrig.data.recording.csv_file import write_csv
+from mjrig.data.recording.npz_file import write_npz
+from mjrig.data.recording.verification import verify
+from mjrig.data.robot_logs.mcap_recording import write_mcap
 from tests.components.importers import biped
 from tests.components.importers.recordings import test_recordings as foreign
 from tests.components.policies import small
 from tests.components.policies.terms.test_terms import MOTION, clip
 from tests.meshes import write_corner
-from tests.plugin.robot_logs import simulated as sim
-from tests.plugin.sim2sim.recorded import write_ticks
+from tests.plugin.data.robot_logs import simulated as sim
+from tests.plugin.lab.replay.recorded import write_ticks
 from tests.worlds import ROVER, arm, make_world
 
 HINTS: dict[str, object] = {"joints": "a,b", "fps": 50}

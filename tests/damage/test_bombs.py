@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 import mjrig
-from mjrig.components.policies.safetensors import read_safetensors
-from mjrig.errors import MjrigError
-from tests.plugin.robot_logs import simulated as sim
+from mjrig.components.policies.leapp import read_safetensors
+from mjrig.core.errors import MjrigError
+from tests.plugin.data.robot_logs import simulated as sim
 from tests.resource_limits import cpu_limit, memory_limit
 
 for name in ("h5py", "msgpack", "mcap", "rosbags", "pyarrow", "lz4"):

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import mjrig
-from mjrig.errors import MjrigError, PropertyError, RecordingError
-from mjrig.files.decoding import decoding, reading, reason
-from mjrig.recording.recording import Recording
-from tests.plugin.robot_logs import simulated as sim
+from mjrig.core.errors import MjrigError, PropertyError, RecordingError
+from mjrig.core.files.decoding import decoding, reading, reason
+from mjrig.data.recording.recording import Recording
+from tests.plugin.data.robot_logs import simulated as sim
 from tests.worlds import refused
 
 for name in ("h5py", "mcap", "rosbags", "pyarrow", "lz4", "zstandard"):

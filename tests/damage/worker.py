@@ -15,8 +15,8 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from mjrig.errors import MjrigError
-from mjrig.files.decoding import UNEXPECTED
+from mjrig.core.errors import MjrigError
+from mjrig.core.files.decoding import UNEXPECTED
 from tests.damage.mutations import mutate
 from tests.damage.specimens import Specimen, specimens
 from tests.resource_limits import TooLarge, TooSlow, cpu_limit, memory_limit

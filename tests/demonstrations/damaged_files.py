@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 import mjrig
-from mjrig.recording.npz_file import write_npz
+from mjrig.data.recording.npz_file import write_npz
 
 with tempfile.TemporaryDirectory() as folder:
     path = Path(folder, "run.npz")

@@ -4,8 +4,7 @@ import tempfile
 from pathlib import Path
 
 import mjrig
-from mjrig.components.bridges.dds.unitree_robots import ROBOTS
-from mjrig.components.bridges.unitree_bridge import UnitreeBridge
+from mjrig.components.bridges.unitree_bridge import ROBOTS, UnitreeBridge
 
 joints = [f"{name}_joint" for name in ROBOTS["g1"].motors]
 bodies = "".join(f'<body><joint name="{j}"/><geom size=".02" mass="1"/></body>' for j in joints)

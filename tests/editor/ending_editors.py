@@ -12,7 +12,7 @@ from typing import Any
 
 from mjrig.cli.main import main
 from mjrig.editor import main as _desktop  # noqa: F401 - before the fork
-from mjrig.editor.session.sim_thread import SimThread
+from mjrig.editor.session.simulation import SimThread
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.web import live_window
 from mjrig.editor.window.app import App

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from mjrig.core.scene.editing.scene import Scene
 from mjrig.editor.session.autosave import unsaved
-from mjrig.scene_edit.scene import Scene
 from tests.editor.display import screen
 from tests.editor.web.chromium import Line
 from tests.editor.windows import SWINGS

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from imgui_bundle import imgui
 
+from mjrig.core.properties import registry
 from mjrig.editor.ui.panel import PLACES, Panel, plugin_panels
-from mjrig.editor.viewport.views import NullView
+from mjrig.editor.viewport.scene_renderer import NullView
 from mjrig.editor.window.window import Window
-from mjrig.properties import registry
 from tests.editor.ui_driver import app_with, editor_state, run_ui_tests
 from tests.editor.windows import SWINGS, Bench
 from tests.places import ROOT, THIRD_PARTY

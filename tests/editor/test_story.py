@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mjrig.core.scene.editing.scene import Scene
+from mjrig.core.sim.world import World
 from mjrig.editor.session.session import Session
-from mjrig.editor.session.sim_thread import SimThread
+from mjrig.editor.session.simulation import SimThread
 from mjrig.editor.session.state import EditorState
-from mjrig.editor.viewport.views import NullView
+from mjrig.editor.viewport.scene_renderer import NullView
 from mjrig.editor.window.window import Window
-from mjrig.scene_edit.scene import Scene
-from mjrig.sim.world import World
 from tests.editor.window.test_toolbar import BAR
 from tests.editor.windows import Bench, menu
 

@@ -13,13 +13,13 @@ from typing import Any
 
 from imgui_bundle import hello_imgui, imgui, immapp, implot
 
+from mjrig.core.scene.editing.scene import Scene
+from mjrig.core.sim.world import World
 from mjrig.editor.session.session import Session
 from mjrig.editor.session.simulation import Simulation
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.ui.panel import Panel
 from mjrig.editor.window.app import App
-from mjrig.scene_edit.scene import Scene
-from mjrig.sim.world import World
 
 te = imgui.test_engine
 

@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 from imgui_bundle import imgui
 
+from mjrig.core.scene.editing.scene import Scene
+from mjrig.core.sim.world import World
 from mjrig.editor.session.session import Session
 from mjrig.editor.session.simulation import Simulation
 from mjrig.editor.session.state import EditorState
-from mjrig.editor.ui.chords import chord
+from mjrig.editor.ui.key_chords import chord
 from mjrig.editor.viewport.drawing import Drawing, camera_matrices
-from mjrig.editor.viewport.views import NullView
+from mjrig.editor.viewport.scene_renderer import NullView
 from mjrig.editor.window.window import Window
-from mjrig.scene_edit.scene import Scene
-from mjrig.sim.world import World
 from tests.editor.ui_driver import run_ui_tests
 
 SWINGS = """\

@@ -8,7 +8,7 @@ import numpy as np
 import mjrig
 from tests.oracles.case import case
 from tests.oracles.workspace import Workspace
-from tests.plugin.robot_logs.simulated import MODEL, SCENE, simulated, write_csv, write_npz
+from tests.plugin.data.robot_logs.simulated import MODEL, SCENE, simulated, write_csv, write_npz
 
 #: A search ends where its steps are small: other CPUs agree to this.
 SEARCH = 1e-5

@@ -10,7 +10,7 @@ import mjrig
 from tests.components.importers import biped
 from tests.oracles.case import case
 from tests.oracles.workspace import Workspace
-from tests.plugin.robot_logs.simulated import (
+from tests.plugin.data.robot_logs.simulated import (
     joint_messages,
     ros2,
     simulated,

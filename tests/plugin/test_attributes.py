@@ -12,21 +12,21 @@ import numpy as np
 import pytest
 
 import mjrig
-from mjrig.attributes import CheckedAttributes
 from mjrig.components import PD, Pipeline
-from mjrig.errors import AttributeNameError
+from mjrig.core.attributes import CheckedAttributes
+from mjrig.core.errors import AttributeNameError
 from mjrig.gains import Bench
+from mjrig.lab.replay.result import Replay
 from mjrig.properties import HasProperties, Property
-from mjrig.sim2sim.compare.result import Replay
 from mjrig.tuning import Results
 from tests.campaign import Tally
-from tests.plugin.tuning.scenes import BUNDLED
+from tests.plugin.lab.scenes import BUNDLED
 
 QUADRUPED, WALK = BUNDLED / "quadruped.yaml", BUNDLED / "quadruped_walk.yaml"
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 #: Packages with public names that need no extra.
 PACKAGES = ("mjrig", "mjrig.components", "mjrig.scene", "mjrig.sim", "mjrig.check", "mjrig.gains",
-            "mjrig.recording", "mjrig.sim2sim", "mjrig.tuning")  # fmt: skip
+            "mjrig.recording", "mjrig.lab.replay", "mjrig.tuning")  # fmt: skip
 #: Public classes whose attributes others set: gymnasium's wrappers, and subclasses by users.
 OPEN = {"SceneEnv", "Panel", "Viewer", "View", "Ground"}
 

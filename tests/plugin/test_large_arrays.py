@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import mjrig
-from mjrig import large_arrays
 from mjrig.cli.main import main
-from mjrig.errors import RecordingError
-from mjrig.large_arrays import blocks, columns_of, large_empty, large_rows, let_go
-from mjrig.recording.tables import arrays_of, meta_of
-from tests.plugin.robot_logs import simulated as sim
+from mjrig.core import arrays as large_arrays
+from mjrig.core.arrays import blocks, columns_of, large_empty, large_rows, let_go
+from mjrig.core.errors import RecordingError
+from mjrig.data.recording.named_arrays import arrays_of, meta_of
+from tests.plugin.data.robot_logs import simulated as sim
 
 pytest.importorskip("h5py", reason="the extra record is not installed")
 

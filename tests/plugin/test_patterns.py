@@ -8,11 +8,11 @@ from contextlib import suppress
 
 import pytest
 
-from mjrig.errors import BindingError
-from mjrig.names import Slots
-from mjrig.pattern_budget import MAX_STEPS, pattern_budget
-from mjrig.pattern_program import MAX_INSTRUCTIONS
-from mjrig.patterns import MAX_LENGTH, compile_pattern
+from mjrig.core.errors import BindingError
+from mjrig.core.names import Slots
+from mjrig.core.pattern_budget import MAX_STEPS, pattern_budget
+from mjrig.core.pattern_program import MAX_INSTRUCTIONS
+from mjrig.core.patterns import MAX_LENGTH, compile_pattern
 from tests.campaign import Tally
 from tests.places import ROOT
 from tests.resource_limits import TooSlow, cpu_limit
@@ -243,7 +243,7 @@ def test_no_pattern_takes_long(tally: Tally) -> None:
 
 _FUNCTIONS = ("compile", "match", "fullmatch", "search", "sub", "findall", "finditer", "split")
 #: Variables whose values are constants of the module.
-_CONSTANT = {"editor/session/window_words.py": "written", "plugin/pattern_program.py": "pattern"}
+_CONSTANT = {"editor/text.py": "written", "plugin/core/pattern_program.py": "pattern"}
 
 
 @pytest.mark.skipif(not (ROOT / "plugin").is_dir(), reason="there is no checkout beside the tests")

@@ -18,28 +18,30 @@ from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
-from mjrig.arrays import FloatArray
-from mjrig.components.bridges.dds.exchange import Exchange
-from mjrig.components.bridges.dds.loopback import LOOPBACK, keep_to_loopback
-from mjrig.components.bridges.dds.records import idl_type, sample, sample_type
-from mjrig.components.bridges.dds.rhythm import Rhythm
-from mjrig.components.bridges.dds.ros_hashes import type_hash
-from mjrig.components.bridges.dds.ros_types import FIELDS, ros_type
-from mjrig.components.bridges.dds.ros_wire import RosWire
-from mjrig.components.bridges.dds.unitree_api import request_type, response_type
-from mjrig.components.bridges.dds.unitree_messages import LAYOUTS, dds_name
-from mjrig.components.bridges.dds.unitree_wire import UnitreeWire
-from mjrig.components.bridges.dds.wire import (
+from mjrig.components.bridges.dds.cdr import idl_type, sample, sample_type
+from mjrig.components.bridges.dds.exchange import (
     FAILED,
     NOTE,
     READY,
     REJECTED,
+    Exchange,
+    Rhythm,
     Wire,
     command_frame,
     memory_of,
 )
+from mjrig.components.bridges.dds.loopback import LOOPBACK, keep_to_loopback
+from mjrig.components.bridges.dds.ros_messages import FIELDS, RosWire, ros_type, type_hash
+from mjrig.components.bridges.dds.unitree_messages import (
+    LAYOUTS,
+    UnitreeWire,
+    dds_name,
+    request_type,
+    response_type,
+)
 from mjrig.components.bridges.dds.writers import Writers
-from mjrig.workers.punctual import TURN, Priority, Punctual
+from mjrig.core.arrays import FloatArray
+from mjrig.core.processes.realtime_priority import TURN, Priority, Punctual
 
 WIRES: Mapping[str, Callable[[Mapping[str, Any]], Wire]] = {
     "ros": RosWire,

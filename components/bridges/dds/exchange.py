@@ -1,14 +1,27 @@
-"""Exchange: numbers that two processes hand each other through shared memory.
+"""Exchange between the world and the process of a DDS bridge.
 
-A system call in every step would cost more than all else a bridge does there; a glance at a counter
-costs nothing.
+They run in two processes: a message that ends a DDS library must not end the world, and
+encoding must not cost its steps. States and commands are numbers in shared memory: a system
+call in every step would cost more than all else a bridge does there. Texts travel by socket,
+after a byte that says what they are.
 """
 
 import mmap
 import os
 import tempfile
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from mjrig.core.arrays import FloatArray
+
+# Exchange -----------------------------------------------------------------------------------------
+# Exchange: numbers that two processes hand each other through shared memory.
+#
+# A system call in every step would cost more than all else a bridge does there; a glance at a
+# counter costs nothing.
+
 
 #: Frames that a ring keeps; a reader that is further behind misses some.
 KEPT = 16
@@ -104,3 +117,97 @@ def _anonymous_file(size: int) -> int:
             found = os.dup(file.fileno())
     os.ftruncate(found, size)
     return found
+
+
+# Wire ---------------------------------------------------------------------------------------------
+# Wire: what a DDS bridge writes and reads, without DDS; and the frames that carry it.
+#
+# The world and DDS run in two processes: a message that ends a DDS library must not end the world,
+# and encoding must not cost its steps. States and commands are numbers in shared memory; texts
+# travel by socket, after a byte that says what they are.
+
+
+#: DDS → world: why a message was rejected; something worth an event; it listens; it cannot.
+REJECTED, NOTE, READY, FAILED = b"X", b"N", b"H", b"F"
+
+
+class Wire(Protocol):
+    """One kind of bridge on the side of DDS."""
+
+    #: What may be on the wire: types by topic.
+    publications: Mapping[str, Any]
+    subscriptions: Mapping[str, Any]
+    #: Most numbers of a state and of a command.
+    state_size: int
+    command_size: int
+    #: What it has to say about messages that it used; whoever reports it empties the list.
+    notes: list[str]
+
+    def states(self, frame: FloatArray) -> Iterable[tuple[str, bytes]]:
+        """Messages by topic for a state."""
+
+    def command(self, topic: str, payload: bytes) -> FloatArray | None:
+        """The numbers of a command; None: the message is none.
+
+        Raises:
+            ValueError: it is not used; the text says why.
+        """
+
+    def answers(self, topic: str, payload: bytes) -> Sequence[tuple[str, bytes]]:
+        """Messages that answer one, by topic."""
+
+
+def command_frame(arrived: float, values: FloatArray) -> FloatArray:
+    """A command for the world, with its arrival by `time.monotonic` first."""
+    return np.concatenate([[arrived], values])
+
+
+def memory_of(values: FloatArray) -> "memoryview[float]":
+    """The numbers of an array where they are."""
+    found: Any = values.data
+    return found  # type: ignore[no-any-return]
+
+
+# Rhythm -------------------------------------------------------------------------------------------
+# Rhythm: when to look for the next of something that comes at a steady rate.
+
+
+#: Time between two looks for what is due, and between two while nothing comes [s].
+SOON, IDLE = 0.0001, 0.002
+#: After so long without anything nothing is expected any more [s].
+SILENCE = 0.05
+#: How long before it is due the looking begins, as a part of the period.
+_EARLY = 0.3
+#: How fast a period that seems too short, and a time that seems too early, are given up.
+_LENGTHENED, _DELAYED = 0.02, 0.1
+
+
+class Rhythm:
+    """Sleeps through most of the time between two states; nobody has to wake the reader.
+
+    A state that is found late says nothing about the next one: the world's clock goes on. So
+    lateness moves the next look only a little, or one delay would make the following states late
+    as well.
+    """
+
+    def __init__(self) -> None:
+        self._found = -1e9
+        #: When the last state came, as far as that can be told, and the time between two [s].
+        self._came, self._period = -1e9, 0.0
+
+    def found(self, now: float) -> None:
+        """A state was there."""
+        is_first, self._found = now - self._found > SILENCE, now
+        if is_first or not self._period:
+            self._period = 0.0 if is_first else now - self._came
+            self._came = now
+            return
+        self._period += min(now - self._came - self._period, _LENGTHENED * self._period)
+        due = self._came + self._period
+        self._came = min(now, due + _DELAYED * (now - due))
+
+    def nap(self, now: float) -> float:
+        """How long to sleep before the next look."""
+        if now - self._found > SILENCE:
+            return IDLE
+        return max(self._came + (1.0 - _EARLY) * self._period - now, SOON)

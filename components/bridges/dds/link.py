@@ -14,20 +14,20 @@ from typing import Any
 
 import numpy as np
 
-from mjrig.arrays import FloatArray
-from mjrig.components.bridges.dds.exchange import Exchange
-from mjrig.components.bridges.dds.wire import (
+from mjrig.components.bridges.dds.exchange import (
     FAILED,
     NOTE,
     READY,
     REJECTED,
+    Exchange,
     Wire,
     command_frame,
     memory_of,
 )
 from mjrig.components.bridges.dds.writers import Writers
-from mjrig.errors import MjrigError
-from mjrig.workers.punctual import Priority, as_usual, is_realtime
+from mjrig.core.arrays import FloatArray
+from mjrig.core.errors import MjrigError
+from mjrig.core.processes.realtime_priority import Priority, as_usual, is_realtime
 
 #: Longest time to wait until the process listens [s].
 STARTING = 60.0

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from mjrig.arrays import FloatArray
-from mjrig.readings.applied_effort import AppliedEffort
+from mjrig.core.arrays import FloatArray
+from mjrig.core.control.efforts import AppliedEffort
 
 Index = npt.NDArray[np.intp]
 

@@ -15,8 +15,8 @@ from mjrig.components.importers.isaac.patterns import (
     python_name,
 )
 from mjrig.components.importers.sources.vendor_file import VendorEntry
-from mjrig.errors import SceneError
-from mjrig.names import listed
+from mjrig.core.errors import SceneError
+from mjrig.core.names import listed
 
 _KINDS = {
     "JointPositionAction": "position",

@@ -7,8 +7,8 @@ from typing import Any
 
 from mjrig.components.importers.isaac.patterns import Values, matching, per_name, python_name
 from mjrig.components.importers.sources.vendor_file import VendorEntry
-from mjrig.errors import SceneError
-from mjrig.names import suggestion
+from mjrig.core.errors import SceneError
+from mjrig.core.names import suggestion
 
 
 class GroupKind(StrEnum):

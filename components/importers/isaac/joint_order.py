@@ -8,10 +8,10 @@ from typing import Any
 
 import mujoco
 
-from mjrig.components.importers.sources.matching import essence
+from mjrig.components.importers.sources.joint_matching import essence
 from mjrig.components.importers.sources.robot import Robot
-from mjrig.errors import SceneError
-from mjrig.names import listed, nearest, suggestion
+from mjrig.core.errors import SceneError
+from mjrig.core.names import listed, nearest, suggestion
 
 _KINDS = (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))
 

@@ -1,17 +1,152 @@
-"""Observation terms: functions of Isaac Lab and mjlab as terms of policy.yaml."""
+"""Observation terms of Isaac Lab and mjlab, with sensors and height scanners, for policy.yaml."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import mujoco
+import numpy as np
+
 from mjrig.components.importers.isaac.patterns import bounds, chosen, flat_numbers, python_name
-from mjrig.components.importers.isaac.scanners import height_scan
-from mjrig.components.importers.isaac.sensors import SensorPlace, imu_place
 from mjrig.components.importers.sources import terms
-from mjrig.components.importers.sources.found import Term
+from mjrig.components.importers.sources.policy_description import Term
 from mjrig.components.importers.sources.robot import Robot
 from mjrig.components.importers.sources.vendor_file import VendorEntry
-from mjrig.names import how_many, listed, nearest
+from mjrig.core.names import how_many, listed, nearest
+
+# Sensors ------------------------------------------------------------------------------------------
+# Places of sensors of a training on the bodies of the model.
+
+
+#: Largest difference of positions [m] and quaternions that are the same.
+SAME = 1e-4
+
+
+@dataclass(frozen=True)
+class SensorPlace:
+    """A sensor in the frame of the base, or of a site of the base."""
+
+    site: str = ""
+
+    @property
+    def site_key(self) -> dict[str, Any]:
+        """The term's key."""
+        return {"site": self.site} if self.site else {}
+
+
+def body_of(entry: VendorEntry) -> str:
+    """The body of a sensor: the last part of `/World/envs/env_.*/Robot/base`."""
+    return entry.text("prim_path").rstrip("/").rpartition("/")[2]
+
+
+def pose_of(entry: VendorEntry, xyzw: bool) -> tuple[list[float], list[float]]:
+    """Offset of a sensor from its body: position and quaternion wxyz."""
+    if "offset" not in entry:
+        return [0.0] * 3, [1.0, 0.0, 0.0, 0.0]
+    offset = entry.at("offset")
+    position = offset.numbers("pos", 3, "component") if "pos" in offset else [0.0] * 3
+    turn = offset.numbers("rot", 4, "component") if "rot" in offset else [1.0, 0.0, 0.0, 0.0]
+    return position, [turn[3], *turn[:3]] if xyzw and "rot" in offset else turn
+
+
+def imu_place(entry: VendorEntry, robot: Robot, xyzw: bool) -> SensorPlace:
+    """An IMU as the base itself, or as the site of the base that is where it is.
+
+    Raises:
+        ValueError: it is on another body, or the model has no such site.
+    """
+    body = body_of(entry)
+    if body != robot.base:
+        raise ValueError(f"its sensor is on {body!r}, not on the base {robot.base!r}")
+    position, turn = pose_of(entry, xyzw)
+    if np.allclose(turn, (1.0, 0.0, 0.0, 0.0), atol=SAME) and np.allclose(position, 0.0, atol=SAME):
+        return SensorPlace()
+    for name in robot.base_sites():
+        there, turned = robot.site_pose(name)
+        same = np.allclose(there, position, atol=SAME) and _turned_alike(turned, turn)
+        if same:
+            return SensorPlace(name)
+    where = ", ".join(f"{v:g}" for v in (*position, *turn))
+    raise ValueError(
+        f"the model has no site on {body!r} where its sensor is (position and quaternion {where}); "
+        "add one"
+    )
+
+
+def _turned_alike(one: Any, other: Any) -> bool:
+    difference = np.zeros(3)
+    mujoco.mju_subQuat(difference, np.asarray(one, float), np.asarray(other, float))
+    return bool(np.linalg.norm(difference) < SAME)
+
+
+# Scanners -----------------------------------------------------------------------------------------
+# Height scanners: ray casters over the ground as HeightScan terms.
+
+
+_DOWN = (0.0, 0.0, -1.0)
+#: What Isaac Lab observes where a ray hits nothing: −∞, which the term's clip bounds.
+NOTHING = -1.0e6
+
+
+def height_scan(
+    entry: VendorEntry, offset: float, robot: Robot, xyzw: bool
+) -> tuple[str, int, dict[str, Any]]:
+    """Type, size and keys of the term of a scanner.
+
+    Raises:
+        ValueError: its pattern, direction or alignment cannot be expressed.
+    """
+    isaac = "pattern_cfg" in entry
+    pattern = entry.at("pattern_cfg") if isaac else entry.at("pattern")
+    body = body_of(entry) if isaac else entry.at("frame").text("name")
+    if body not in robot.bodies:
+        close = nearest(body, robot.bodies)
+        raise ValueError(f"the model has no body {body!r} (nearest: {close or 'none'})")
+    if "size" not in pattern or "resolution" not in pattern:
+        raise ValueError(f"its rays are no grid: {listed(pattern.mapping())}")
+    direction = pattern.numbers("direction", 3, "component") if "direction" in pattern else _DOWN
+    if tuple(direction) != _DOWN:
+        raise ValueError("its rays do not go straight down")
+    if alignment(entry) != "yaw":
+        raise ValueError(f"its rays are aligned to {alignment(entry)!r}; known is yaw")
+    extent = pattern.numbers("size", 2, "side")
+    step = pattern.number("resolution", above=0.0)
+    data: dict[str, Any] = {"extent": extent, "resolution": step, "offset": offset}
+    if body != robot.base:
+        data["body"] = body
+    order = pattern.text("ordering", "xy")
+    if order not in ("xy", "yx"):
+        raise ValueError(f"its order of rays is {order!r}; known are xy and yx")
+    data |= {"grid": order} if order != "xy" else {}
+    if isaac:
+        position, turn = pose_of(entry, xyzw)
+        if any(position[:2]) or not np.allclose(turn, (1.0, 0.0, 0.0, 0.0)):
+            raise ValueError("its grid is moved or turned against the body")
+        data["above"] = max(0.0, position[2])
+        data["miss"] = NOTHING
+    data["reach"] = entry.number("max_distance", 1.0e6, above=0.0)
+    sizes = [_count(side, step) for side in extent]
+    if isaac and sizes != [len(np.arange(-s / 2.0, s / 2.0 + 1.0e-9, step)) for s in extent]:
+        raise ValueError(f"its sides {extent} are no multiples of its resolution {step:g}")
+    return "HeightScan", sizes[0] * sizes[1], data
+
+
+def alignment(entry: VendorEntry) -> str:
+    """`ray_alignment`, or its older form `attach_yaw_only`."""
+    said = entry.mapping().get("attach_yaw_only")
+    if isinstance(said, bool):
+        return "yaw" if said else "base"
+    return entry.text("ray_alignment", "base")
+
+
+def _count(size: float, step: float) -> int:
+    """Points of an axis, as HeightScan places them."""
+    return len(np.arange(-size / 2.0, size / 2.0 + step / 2.0, step))
+
+
+# Observations -------------------------------------------------------------------------------------
+# Observation terms: functions of Isaac Lab and mjlab as terms of policy.yaml.
+
 
 #: Modules whose functions are known; of others the name is taken, and said.
 _HOMES = ("isaaclab.", "omni.isaac.lab.", "omni.isaac.orbit.", "mjlab.", "isaaclab_tasks.",

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from mjrig.components.importers.sources.vendor_file import VendorEntry
-from mjrig.errors import BindingError
-from mjrig.names import listed, suggestion
-from mjrig.pattern_budget import pattern_budget
-from mjrig.patterns import compile_pattern
+from mjrig.core.errors import BindingError
+from mjrig.core.names import listed, suggestion
+from mjrig.core.pattern_budget import pattern_budget
+from mjrig.core.patterns import compile_pattern
 
 Values = list[float | None]
 _CLASS = re.compile(r"<(?:class|function) '?([^' >]+)")

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mjrig.arrays import FloatArray
-from mjrig.components.importers.recordings.samples import (
+from mjrig.components.importers.recordings.reader_helpers import (
     BASE,
     Hints,
     actor_of,
@@ -20,11 +19,12 @@ from mjrig.components.importers.recordings.samples import (
     quaternion_hint,
     wxyz,
 )
-from mjrig.errors import RecordingError
-from mjrig.files.decoding import decoding
-from mjrig.names import listed
-from mjrig.recording.integrity.h5_columns import H5Columns, h5py_package, open_h5
-from mjrig.recording.recording import ActorRecording, PolicyTicks, RecordedCommands, Recording
+from mjrig.core.arrays import FloatArray
+from mjrig.core.errors import RecordingError
+from mjrig.core.files.decoding import decoding
+from mjrig.core.names import listed
+from mjrig.data.recording.h5_columns import H5Columns, h5py_package, open_h5
+from mjrig.data.recording.recording import ActorRecording, PolicyTicks, RecordedCommands, Recording
 
 _SUFFIXES = (".hdf5", ".h5")
 _MAGIC = b"\x89HDF"

@@ -1,11 +1,16 @@
-"""Motions: npz of BeyondMimic and mjlab, npz of LocoMuJoCo, and CSV without a header."""
+"""Motions: npz of BeyondMimic and mjlab, npz of LocoMuJoCo, and CSV without a header.
 
+Pickled motions and recordings are recognised and refused, with the alternative.
+"""
+
+import zipfile
 from collections.abc import Iterable
 from pathlib import Path
+from typing import NoReturn
 
 import numpy as np
 
-from mjrig.components.importers.recordings.samples import (
+from mjrig.components.importers.recordings.reader_helpers import (
     BASE,
     Hints,
     clip,
@@ -16,9 +21,10 @@ from mjrig.components.importers.recordings.samples import (
     quaternion_hint,
     wxyz,
 )
-from mjrig.errors import RecordingError
-from mjrig.recording.integrity.npz_arrays import npz_arrays, npz_names
-from mjrig.recording.recording import Recording
+from mjrig.core.errors import RecordingError
+from mjrig.data.recording.npz_arrays import npz_arrays, npz_names
+from mjrig.data.recording.recording import Recording
+
 
 _MOTION = {"fps", "joint_pos", "joint_vel", "body_pos_w", "body_quat_w"}
 #: What LocoMuJoCo calls the slides of a base, and the array of its clips' ends.
@@ -154,3 +160,42 @@ def _rows(path: Path, lines: Iterable[str]) -> list[list[float]] | None:
                 f"{path.name}: row {i} has {len(rows[i])} columns, the first {len(rows[0])}"
             )
     return rows
+
+
+# Pickled ------------------------------------------------------------------------------------------
+# Pickled motions and recordings: recognised and refused, with the alternative.
+
+
+_SUFFIXES = (".pkl", ".pickle", ".joblib", ".pt", ".pth")
+_PROTOCOLS = tuple(bytes([0x80, version]) for version in range(2, 6))
+
+
+def read_pickled(path: Path, hints: Hints) -> None:
+    """Always refuse.
+
+    Raises:
+        RecordingError: it is a pickle.
+    """
+    del hints
+    try:
+        with path.open("rb") as file:
+            head = file.read(2)
+    except OSError:
+        return
+    if path.suffix in _SUFFIXES or head in _PROTOCOLS or _is_torch(path):
+        _refuse(path)
+
+
+def _is_torch(path: Path) -> bool:
+    if path.suffix == ".npz" or not zipfile.is_zipfile(path):
+        return False
+    with zipfile.ZipFile(path) as archive:
+        return any(name.endswith("data.pkl") for name in archive.namelist())
+
+
+def _refuse(path: Path) -> NoReturn:
+    raise RecordingError(
+        f"{path.name}: is a pickle, which can run any code when it is loaded and is not read; "
+        "where you trust it, load it yourself and save what it holds with numpy.savez as a motion: "
+        "fps, joint_pos, joint_vel, body_pos_w, body_quat_w (wxyz)"
+    )

@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from mjrig.arrays import FloatArray
-from mjrig.components.importers.recordings.samples import (
+from mjrig.components.importers.recordings.reader_helpers import (
     BASE,
     Hints,
     actor_of,
@@ -23,9 +22,10 @@ from mjrig.components.importers.recordings.samples import (
     quaternion_hint,
     wxyz,
 )
-from mjrig.errors import MissingExtraError, RecordingError
-from mjrig.files.decoding import decoding
-from mjrig.recording.recording import RecordedCommands, Recording
+from mjrig.core.arrays import FloatArray
+from mjrig.core.errors import MissingExtraError, RecordingError
+from mjrig.core.files.decoding import decoding
+from mjrig.data.recording.recording import RecordedCommands, Recording
 
 _SUFFIXES = (".msgpack", ".msgpk")
 #: Largest array or text in a frame [bytes].

@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from mjrig.arrays import FloatArray
-from mjrig.components.importers.recordings.samples import (
+from mjrig.components.importers.recordings.reader_helpers import (
     Hints,
     columns,
     finite,
@@ -23,9 +22,10 @@ from mjrig.components.importers.recordings.samples import (
     steps_of,
 )
 from mjrig.components.importers.recordings.urlab_recordings import is_urlab
-from mjrig.errors import RecordingError
-from mjrig.names import listed, suggestion
-from mjrig.recording.recording import ActorRecording, Efforts, RecordedCommands, Recording
+from mjrig.core.arrays import FloatArray
+from mjrig.core.errors import RecordingError
+from mjrig.core.names import listed, suggestion
+from mjrig.data.recording.recording import ActorRecording, Efforts, RecordedCommands, Recording
 
 JOINT = "{joint}"
 #: Units → how many of the SI unit they are, by quantity.

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mjrig.arrays import FloatArray
-from mjrig.components.importers.recordings.samples import (
+from mjrig.components.importers.recordings.reader_helpers import (
     Hints,
     actor_of,
     finite,
@@ -19,8 +18,9 @@ from mjrig.components.importers.recordings.samples import (
     steps_of,
     wxyz,
 )
-from mjrig.errors import RecordingError
-from mjrig.recording.recording import Recording
+from mjrig.core.arrays import FloatArray
+from mjrig.core.errors import RecordingError
+from mjrig.data.recording.recording import Recording
 
 #: The step URLab takes where a file has no times [s].
 TIMESTEP = 0.002

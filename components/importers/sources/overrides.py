@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from mjrig.components.importers.sources.flags import FLAGS
-from mjrig.components.importers.sources.found import Begin, FoundPolicy, ValueOrder
+from mjrig.components.importers.sources.policy_description import Begin, FoundPolicy, ValueOrder
 from mjrig.components.importers.sources.robot import Robot
-from mjrig.errors import SceneError
-from mjrig.names import suggestion
+from mjrig.core.errors import SceneError
+from mjrig.core.names import suggestion
 
 #: Flags whose text is taken as it is.
 _WORDS = ("robot", "keyframe", "order", "actuators")

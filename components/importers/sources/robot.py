@@ -8,12 +8,12 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from mjrig.arrays import FloatArray
-from mjrig.control.effort_limits import model_ranges, symmetric
-from mjrig.errors import SceneError
-from mjrig.model.binding import ActuatorBinding
-from mjrig.scene_edit.scene import Scene
-from mjrig.sim.world import World
+from mjrig.core.arrays import FloatArray
+from mjrig.core.control.effort_limits import model_ranges, symmetric
+from mjrig.core.errors import SceneError
+from mjrig.core.model.binding import ActuatorBinding
+from mjrig.core.scene.editing.scene import Scene
+from mjrig.core.sim.world import World
 
 #: Name of the actor in the scenes that are written.
 ACTOR = "robot"

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mjrig.components.importers.sources.found import Term, compact
+from mjrig.components.importers.sources.policy_description import Term, compact
 
 Scale = float | Sequence[float] | None
 

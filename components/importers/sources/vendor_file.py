@@ -1,21 +1,84 @@
 """Vendors' configuration files, read as plain data only; every value knows its line.
 
-Python tags in YAML: `vendor_document`.
+Python tags in YAML are read as the data behind them; nothing is ever constructed:
+
+| in the file | read as |
+|---|---|
+| `!!python/tuple [1, 2]`, `!!python/object/apply:builtins.slice [null, null, null]` | a list |
+| `!!python/object:module.Class {…}` | a mapping |
+| `!!python/name:module.function ''`, `!!python/module:module ''` | the name in the tag |
+| `!!python/float '0.1'`, `!!python/bool 'true'`, `!!python/none ''` | the value |
+| tensors and arrays (`torch…`, `numpy…`) | `Unread`: refused by path where it is wanted |
 """
 
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
-from mjrig.components.importers.sources.vendor_document import Unread, VendorDocument
-from mjrig.errors import SceneError
-from mjrig.files.paths import read_limited
-from mjrig.names import suggestion
-from mjrig.yaml_text.yaml_document import MAX_CHARACTERS, Document, Keys
+import yaml
+
+from mjrig.components.importers.sources.policy_description import Doubt
+from mjrig.core.errors import SceneError
+from mjrig.core.files.paths import read_limited
+from mjrig.core.names import suggestion
+from mjrig.core.yaml_text.yaml_document import MAX_CHARACTERS, Document, Keys, TextPlace
+
+# Vendor document ----------------------------------------------------------------------------------
+# YAML with Python tags, read as the data behind the tags; nothing is ever constructed.
+
+
+_YAML = "tag:yaml.org,2002:"
+_PYTHON = f"{_YAML}python/"
+_COLLECTIONS = {yaml.MappingNode: "map", yaml.SequenceNode: "seq"}
+#: Tags of single values → the tag of plain YAML that reads the same text.
+_SCALARS = {"none": "null", "bool": "bool", "int": "int", "long": "int", "float": "float"}
+#: Tags whose own text is the value; the scalar behind them is empty.
+_NAMES = ("name:", "module:")
+#: Packages whose objects are numbers in a form of their own.
+_ARRAYS = ("torch.", "numpy.", "jax.", "jaxlib.", "warp.")
+
+
+@dataclass(frozen=True)
+class Unread:
+    """A value that is left in the file: what it is, for the error where it is wanted."""
+
+    what: str
+
+    def __repr__(self) -> str:
+        return f"an object of {self.what}, which is not read; write its numbers as a list"
+
+
+class VendorDocument(Document):
+    """A document whose Python tags are data."""
+
+    def _plain(self, node: Any, path: Keys, key: tuple[int, int]) -> Any:
+        tag = str(node.tag)
+        if not tag.startswith(_PYTHON) or type(node) not in (*_COLLECTIONS, yaml.ScalarNode):
+            return super()._plain(node, path, key)
+        kind = unquote(tag.removeprefix(_PYTHON))
+        made_by = kind.partition(":")[2]
+        if kind.startswith("object") and made_by.startswith(_ARRAYS):
+            self.places[path] = TextPlace(
+                key, (node.start_mark.line + 1, node.start_mark.column + 1)
+            )
+            return Unread(made_by)
+        if type(node) in _COLLECTIONS:
+            node.tag = _YAML + _COLLECTIONS[type(node)]
+        else:
+            node.tag = _YAML + _SCALARS.get(kind, "str")
+            node.value = made_by if kind.startswith(_NAMES) and made_by else node.value
+        return super()._plain(node, path, key)
+
+
+# Vendor file --------------------------------------------------------------------------------------
+# Python tags in YAML: `vendor_document`.
+
 
 _MISSING = object()
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
@@ -210,3 +273,31 @@ def _short(value: object) -> str:
     if isinstance(value, Unread):
         return text
     return text if len(text) <= 60 else f"{text[:57]}…"
+
+
+# Unread -------------------------------------------------------------------------------------------
+# Fields of a configuration that no reader knows: they are listed, never dropped.
+
+
+#: Values that switch a field off.
+_OFF: tuple[Any, ...] = (None, False, 0, "", [], {})
+
+
+def unread(places: Iterable[tuple[VendorEntry, Collection[str]]]) -> tuple[Doubt, ...]:
+    """A finding about all fields with a value that are not among the known ones of their place."""
+    found = [
+        f"{'.'.join(map(str, (*entry.path, key)))} {_brief(value)}"
+        for entry, known in places
+        for key, value in entry.mapping().items()
+        if key not in known and value not in _OFF
+    ]
+    if not found:
+        return ()
+    text = f"fields that are not known, and not taken over: {'; '.join(found)}"
+    fix = "if they change observations or targets, policy.yaml lacks that"
+    return (Doubt("not-taken-over", text, fix),)
+
+
+def _brief(value: object) -> str:
+    text = str(value)
+    return text if len(text) <= 40 else f"{text[:39]}…"

@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from mjrig.components.importers.sources import terms
-from mjrig.components.importers.sources.found import FoundPolicy, Term, ValueOrder
-from mjrig.components.importers.sources.metadata import Metadata
+from mjrig.components.importers.sources.onnx_metadata import Metadata
+from mjrig.components.importers.sources.policy_description import FoundPolicy, Term, ValueOrder
 from mjrig.components.importers.sources.source import NetworkFile, PolicySource
-from mjrig.names import listed, suggestion
+from mjrig.core.names import listed, suggestion
 
 TIMESTEP, DECIMATION = 0.005, 4
 OMEGA = 2.0 * math.pi * 10.0

@@ -7,10 +7,15 @@ gains and limits, and is refused.
 from collections.abc import Sequence
 
 from mjrig.components.importers.sources import terms
-from mjrig.components.importers.sources.found import Begin, FoundPolicy, Term, ValueOrder
+from mjrig.components.importers.sources.policy_description import (
+    Begin,
+    FoundPolicy,
+    Term,
+    ValueOrder,
+)
 from mjrig.components.importers.sources.source import PolicySource
 from mjrig.components.importers.sources.vendor_file import VendorEntry
-from mjrig.names import listed
+from mjrig.core.names import listed
 
 _TRAINING = ("init_state", "control", "normalization")
 _REAL = ("common", "policy", "mech")

@@ -3,10 +3,16 @@
 from typing import Any
 
 from mjrig.components.importers.sources import terms
-from mjrig.components.importers.sources.found import Begin, FoundPolicy, Start, Term, ValueOrder
+from mjrig.components.importers.sources.policy_description import (
+    Begin,
+    FoundPolicy,
+    Start,
+    Term,
+    ValueOrder,
+)
 from mjrig.components.importers.sources.source import NetworkFile, PolicySource
 from mjrig.components.policies.policy_file import PolicyFile, given
-from mjrig.errors import SceneError
+from mjrig.core.errors import SceneError
 
 #: Keys that are taken over as they are.
 _NETWORK = ("time_step", "motion")

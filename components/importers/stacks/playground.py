@@ -9,14 +9,19 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
-from mjrig.components.importers.sources.found import Begin, FoundPolicy, Term, ValueOrder
-from mjrig.components.importers.sources.matching import known_robot
+from mjrig.components.importers.sources.joint_matching import known_robot
 from mjrig.components.importers.sources.overrides import Overrides
+from mjrig.components.importers.sources.policy_description import (
+    Begin,
+    FoundPolicy,
+    Term,
+    ValueOrder,
+)
 from mjrig.components.importers.sources.robot import Robot
 from mjrig.components.importers.sources.source import NetworkFile, PolicySource
-from mjrig.errors import SceneError
-from mjrig.names import listed
-from mjrig.yaml_text.yaml_document import Document
+from mjrig.core.errors import SceneError
+from mjrig.core.names import listed
+from mjrig.core.yaml_text.yaml_document import Document
 
 
 @dataclass(frozen=True)

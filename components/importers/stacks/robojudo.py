@@ -7,12 +7,12 @@ themselves: give the network alone.
 from typing import Any
 
 from mjrig.components.importers.sources import terms
-from mjrig.components.importers.sources.found import FoundPolicy, Term, ValueOrder
+from mjrig.components.importers.sources.policy_description import FoundPolicy, Term, ValueOrder
 from mjrig.components.importers.sources.source import PolicySource
 from mjrig.components.importers.sources.vendor_file import VendorEntry, VendorFile
 from mjrig.components.importers.stacks.unitree_rl_gym import GAIT
-from mjrig.errors import SceneError
-from mjrig.names import listed
+from mjrig.core.errors import SceneError
+from mjrig.core.names import listed
 
 #: Timestep where the settings of the simulation are missing [s].
 TIMESTEP, FREQUENCY = 0.001, 50.0

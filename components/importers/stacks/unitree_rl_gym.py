@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from mjrig.components.importers.sources import terms
-from mjrig.components.importers.sources.found import (
+from mjrig.components.importers.sources.policy_description import (
     Begin,
     FoundPolicy,
     Held,
@@ -17,8 +17,7 @@ from mjrig.components.importers.sources.found import (
     ValueOrder,
 )
 from mjrig.components.importers.sources.source import PolicySource
-from mjrig.components.importers.sources.unread import unread
-from mjrig.components.importers.sources.vendor_file import VendorEntry
+from mjrig.components.importers.sources.vendor_file import VendorEntry, unread
 
 KEYS = (("kps", "kds", "default_angles", "num_actions"),)
 #: Period of the gait in the code of the stack [s].

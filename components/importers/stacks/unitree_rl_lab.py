@@ -7,11 +7,10 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 from mjrig.components.importers.sources import terms
-from mjrig.components.importers.sources.found import FoundPolicy, Term, ValueOrder
+from mjrig.components.importers.sources.policy_description import FoundPolicy, Term, ValueOrder
 from mjrig.components.importers.sources.source import PolicySource
-from mjrig.components.importers.sources.unread import unread
-from mjrig.components.importers.sources.vendor_file import VendorEntry
-from mjrig.names import suggestion
+from mjrig.components.importers.sources.vendor_file import VendorEntry, unread
+from mjrig.core.names import suggestion
 
 #: Physics timestep where the model's own does not divide the tick [s].
 USUAL_STEP = 0.002

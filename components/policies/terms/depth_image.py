@@ -7,12 +7,12 @@ from typing import ClassVar
 import mujoco
 import numpy as np
 
-from mjrig.arrays import FloatArray
 from mjrig.components.policies.terms.term import ObservationTerm
 from mjrig.components.policies.terms.view import View
-from mjrig.errors import BindingError, PropertyError
-from mjrig.properties.array_kinds import Vector
-from mjrig.properties.scalar_kinds import Bool, Choice, Float, Text
+from mjrig.core.arrays import FloatArray
+from mjrig.core.errors import BindingError, PropertyError
+from mjrig.core.properties.collection_kinds import Vector
+from mjrig.core.properties.scalar_kinds import Bool, Choice, Float, Text
 
 
 class DepthKind(StrEnum):

@@ -1,4 +1,4 @@
-"""Input terms: commands, gait phase, constants."""
+"""Input terms: commands, gait phase, constants, and gaps still to be filled."""
 
 import math
 from dataclasses import dataclass
@@ -8,14 +8,18 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from mjrig.arrays import FloatArray
 from mjrig.components.policies.terms.term import ObservationTerm
 from mjrig.components.policies.terms.view import View
-from mjrig.errors import PropertyError
-from mjrig.properties.array_kinds import Samples
-from mjrig.properties.declared_memory import DeclaredMemory
-from mjrig.properties.mapping_kinds import Numbers
-from mjrig.properties.scalar_kinds import Choice, Float, OptionalFloat
+from mjrig.core.arrays import FloatArray
+from mjrig.core.errors import BindingError, PropertyError
+from mjrig.core.names import how_many
+from mjrig.core.properties.collection_kinds import Numbers, Samples
+from mjrig.core.properties.memory import DeclaredMemory
+from mjrig.core.properties.scalar_kinds import Choice, Float, Int, OptionalFloat, Text
+
+# Input terms --------------------------------------------------------------------------------------
+# Input terms: commands, gait phase, constants.
+
 
 #: One turn, and its angle, as arrays: a number would have to become one in every tick.
 _TURN, _ANGLE = np.array(1.0), np.array(2.0 * math.pi)
@@ -200,3 +204,27 @@ class _Gait(DeclaredMemory):
     rate: float = 0.0
     first: int = -1
     counted: int = -1
+
+
+# Gap ----------------------------------------------------------------------------------------------
+# Gap: a part of an observation that is still to be written.
+
+
+class Gap(ObservationTerm):
+    """A part of the observation that no file describes: the policy does not run until it is filled.
+
+    An import writes it where the observation is in the code of the training.
+    """
+
+    size = Int(0, min=0, unit="values", doc="Values that are missing; 0: unknown.")
+    about = Text("", doc="What is known of it.")
+
+    def connect(self, view: View) -> int:
+        size = how_many(self.size, "value") if self.size else "an unknown number of values"
+        raise BindingError(
+            f"{self.label}: the policy file has a gap of {size} ({self.about}); replace it by the "
+            "terms the network was trained with (docs/policies.md)"
+        )
+
+    def measure(self, out: FloatArray) -> None:
+        raise NotImplementedError

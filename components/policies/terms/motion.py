@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mjrig.arrays import FloatArray
-from mjrig.errors import PolicyError, RecordingError
-from mjrig.names import how_many, suggestion
-from mjrig.recording.integrity.limits import check_regular
-from mjrig.recording.integrity.npz_arrays import npz_arrays
+from mjrig.core.arrays import FloatArray
+from mjrig.core.errors import PolicyError, RecordingError
+from mjrig.core.names import how_many, suggestion
+from mjrig.data.recording.file_limits import check_regular
+from mjrig.data.recording.npz_arrays import npz_arrays
 
 #: Arrays of a frame; the last axes of the arrays in a file, and of the network's outputs.
 SHAPES = {

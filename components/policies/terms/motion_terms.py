@@ -6,11 +6,11 @@ from typing import ClassVar
 import mujoco
 import numpy as np
 
-from mjrig.arrays import FloatArray
-from mjrig.components.policies.terms.base_terms import each
+from mjrig.components.policies.terms.state_terms import each
 from mjrig.components.policies.terms.term import ObservationTerm
 from mjrig.components.policies.terms.view import View
-from mjrig.properties.scalar_kinds import Float
+from mjrig.core.arrays import FloatArray
+from mjrig.core.properties.scalar_kinds import Float
 
 
 class MotionPhase(ObservationTerm):

@@ -10,13 +10,13 @@ import mujoco
 import numpy as np
 import numpy.typing as npt
 
-from mjrig.arrays import FloatArray
 from mjrig.components.policies.terms.motion import Motion
-from mjrig.control.articulation import Articulation
-from mjrig.errors import BindingError
-from mjrig.names import suggestion
-from mjrig.properties.declared_memory import DeclaredMemory
-from mjrig.properties.has_properties import HasProperties
+from mjrig.core.arrays import FloatArray
+from mjrig.core.control.articulation import Articulation
+from mjrig.core.errors import BindingError
+from mjrig.core.names import suggestion
+from mjrig.core.properties.has_properties import HasProperties
+from mjrig.core.properties.memory import DeclaredMemory
 
 Float32 = npt.NDArray[np.float32]
 Indices = npt.NDArray[np.intp]

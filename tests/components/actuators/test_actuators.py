@@ -646,7 +646,7 @@ def test_a_scene_saves_back_as_it_was_written(models: Path) -> None:
 
 
 def test_authored_motors_run_natively_and_are_exported(models: Path, tmp_path: Path) -> None:
-    from mjrig.sim.exporting import export
+    from mjrig.core.sim.mujoco_export import export
 
     scene = mjrig.Scene()
     actor = scene.add_actor("legs", model=models / "legs.xml")

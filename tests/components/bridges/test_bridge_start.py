@@ -10,12 +10,11 @@ import mjrig
 from mjrig.components import PDController
 from mjrig.components.bridges.bridge import Bridge
 from mjrig.components.bridges.dds.link import LocalLink
-from mjrig.components.bridges.dds.unitree_robots import ROBOTS
 from mjrig.components.bridges.dds_bridge import DdsBridge
 from mjrig.components.bridges.ros_bridge import RosBridge
 from mjrig.components.bridges.serving import Serving
 from mjrig.components.bridges.socket_bridge import SocketBridge
-from mjrig.components.bridges.unitree_bridge import UnitreeBridge
+from mjrig.components.bridges.unitree_bridge import ROBOTS, UnitreeBridge
 from tests.places import SCENES
 
 PORTS: dict[type[Bridge], dict[str, Any]] = {

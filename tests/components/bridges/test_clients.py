@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import mjrig
-from mjrig.components.bridges import web_sockets
-from mjrig.components.bridges.access import is_loopback, is_token, required_token
+from mjrig.components.bridges import websocket_server
 from mjrig.components.bridges.bridge import BridgePhase
+from mjrig.components.bridges.clients import is_loopback, is_token, required_token
 from mjrig.components.bridges.lock_step import StepJob
 from mjrig.components.bridges.serving import Serving
 from tests.components.bridges.socket_programs import (
@@ -258,7 +258,7 @@ def test_one_thread_serves_all_subscribers(stack: ExitStack) -> None:
 def test_a_subscriber_that_does_not_read_is_disconnected(
     stack: ExitStack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(web_sockets, "SLOW_READER_S", 0.2)
+    monkeypatch.setattr(websocket_server, "SLOW_READER_S", 0.2)
     serving = stack.enter_context(served())
     reader = open_program(stack, serving, "websocket")
     assert reader.ask("subscribe")["ok"]
@@ -299,9 +299,9 @@ def test_sending_states_leaves_the_interpreter_to_the_world(
     delays: list[float] = []
     monkeypatch.setattr(sockets._web._loop, "call_later", lambda delay, _: delays.append(delay))
     clock = [5.0, 5.01, 6.0, 6.0002, 7.0, 7.0002]
-    monkeypatch.setattr(web_sockets.time, "perf_counter", lambda: clock.pop(0))
+    monkeypatch.setattr(websocket_server.time, "perf_counter", lambda: clock.pop(0))
     for expected in ([0.03], [0.03], [0.03, 0.0012]):
-        sockets._web._send({web_sockets.JSON: b"{}"})
+        sockets._web._send({websocket_server.JSON: b"{}"})
         assert delays == pytest.approx(expected)
 
 

@@ -6,9 +6,9 @@ from contextlib import closing
 
 import pytest
 
-from mjrig.components.bridges import event_limits
+from mjrig.components.bridges import traffic as event_limits
 from mjrig.components.bridges.command import _Traffic
-from mjrig.components.bridges.event_limits import EventLimiter, LogBudget, shortened
+from mjrig.components.bridges.traffic import EventLimiter, LogBudget, shortened
 from tests.campaign import Tally
 from tests.components.bridges.socket_programs import ZmqProgram, bridge_of, events, served
 

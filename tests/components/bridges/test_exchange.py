@@ -7,8 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from mjrig.components.bridges.dds.exchange import KEPT, Exchange
-from mjrig.components.bridges.dds.wire import memory_of
+from mjrig.components.bridges.dds.exchange import KEPT, Exchange, memory_of
 from tests.campaign import Tally
 
 ECHO = """

@@ -17,7 +17,7 @@ from mjrig.components.bridges import lock_step
 from mjrig.components.bridges.clients import Client as SocketClient
 from mjrig.components.bridges.dds.cdr import CdrWriter
 from mjrig.components.bridges.dds.link import LocalLink
-from mjrig.components.bridges.dds.unitree_wire import SERVICES
+from mjrig.components.bridges.dds.unitree_messages import SERVICES
 from mjrig.components.bridges.protocol import GAINS, KEYS, ROWS
 from mjrig.components.bridges.ros_bridge import RosBridge
 from mjrig.components.bridges.serving import Serving

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from mjrig.components.bridges.dds.rhythm import IDLE, SILENCE, SOON, Rhythm
+from mjrig.components.bridges.dds.exchange import IDLE, SILENCE, SOON, Rhythm
 
 #: States at the beginning, after which the rhythm has to be known.
 _LEARNT = 20

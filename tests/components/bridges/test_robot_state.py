@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import mjrig
+from mjrig.components.bridges.dds_bridge import RawState
 from mjrig.components.bridges.motors import Motors
-from mjrig.components.bridges.raw_state import RawState
 
 MODEL = """<mujoco><worldbody>
   <body name="cart"><joint name="rail" type="slide"/><geom size="0.1"/></body>

@@ -12,8 +12,7 @@ import pytest
 import mjrig
 from mjrig.components.bridges.bridge import BridgePhase
 from mjrig.components.bridges.dds.link import LocalLink
-from mjrig.components.bridges.dds.ros_hashes import type_hash
-from mjrig.components.bridges.dds.ros_types import FIELDS, ros_type
+from mjrig.components.bridges.dds.ros_messages import FIELDS, ros_type, type_hash
 from mjrig.components.bridges.ros_bridge import RosBridge
 from mjrig.components.bridges.serving import Serving
 from tests.campaign import Tally

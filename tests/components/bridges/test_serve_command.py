@@ -16,8 +16,8 @@ import pytest
 
 from mjrig.cli.main import main
 from mjrig.components.bridges.serving import LAGS, Serving
-from mjrig.sim.world import World
-from mjrig.workers.punctual import Punctual, is_realtime
+from mjrig.core.processes.realtime_priority import Punctual, is_realtime
+from mjrig.core.sim.world import World
 from tests.places import SCENES
 
 zmq = pytest.importorskip("zmq", reason="needs the extra 'bridge'")

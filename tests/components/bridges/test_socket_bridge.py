@@ -16,11 +16,11 @@ import numpy as np
 import pytest
 
 import mjrig
-from mjrig.components.bridges.access import is_local_origin
 from mjrig.components.bridges.bridge import BridgePhase
+from mjrig.components.bridges.clients import is_local_origin
 from mjrig.components.bridges.serving import NothingToServe, Serving
 from mjrig.components.bridges.socket_bridge import SocketBridge
-from mjrig.control.setpoints import Source
+from mjrig.core.control.setpoints import Source
 from tests.campaign import Tally
 from tests.places import DOCS, SCENES
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from mjrig.components.bridges.robot_view import RobotView
 from mjrig.components.bridges.serving import Serving
-from mjrig.components.bridges.web_connections import MAX_SHAKING
+from mjrig.components.bridges.socket_bridge import RobotView
+from mjrig.components.bridges.websocket_server import MAX_SHAKING
 from tests.campaign import Tally
 from tests.components.bridges.socket_programs import (
     PROGRAMS,

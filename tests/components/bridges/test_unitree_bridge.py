@@ -17,20 +17,21 @@ import pytest
 
 import mjrig
 from mjrig.components.bridges.bridge import BridgePhase
+from mjrig.components.bridges.dds.cdr import checksum, idl_type
 from mjrig.components.bridges.dds.link import DdsLink
-from mjrig.components.bridges.dds.records import checksum, idl_type
-from mjrig.components.bridges.dds.unitree_messages import LAYOUTS, codec, dds_name
-from mjrig.components.bridges.dds.unitree_robots import ROBOTS
-from mjrig.components.bridges.dds.unitree_wire import (
+from mjrig.components.bridges.dds.unitree_messages import (
+    LAYOUTS,
     POSITION_STOP,
     VELOCITY_STOP,
+    codec,
+    dds_name,
     remote_bytes,
     reply_to,
     roll_pitch_yaw,
 )
 from mjrig.components.bridges.dds.writers import Writers
 from mjrig.components.bridges.serving import Serving
-from mjrig.components.bridges.unitree_bridge import UnitreeBridge
+from mjrig.components.bridges.unitree_bridge import ROBOTS, UnitreeBridge
 from tests.campaign import Tally
 from tests.components.bridges.unitree_client import Client
 from tests.places import SCENES, SHARED
@@ -422,8 +423,8 @@ def test_a_dds_process_that_hangs_does_not_keep_the_world_from_closing(
 
 def test_a_recorded_run_replays_to_the_same_motion(tmp_path: Path) -> None:
     pytest.importorskip("h5py", reason="needs the extra 'record'")
-    from mjrig.recording.recorder import Recorder
-    from mjrig.sim2sim.replaying import replay
+    from mjrig.data.recording.recorder import Recorder
+    from mjrig.lab.replay.runner import replay
 
     client, path = Client(SCENES / "quadruped.yaml", "go2"), tmp_path / "run.h5"
     rng = np.random.default_rng(5)

@@ -6,9 +6,8 @@ from typing import Any
 import mjrig
 from mjrig.components.bridges.dds.link import LocalLink
 from mjrig.components.bridges.dds.unitree_messages import codec
-from mjrig.components.bridges.dds.unitree_robots import ROBOTS
 from mjrig.components.bridges.serving import Serving
-from mjrig.components.bridges.unitree_bridge import UnitreeBridge
+from mjrig.components.bridges.unitree_bridge import ROBOTS, UnitreeBridge
 
 
 class Client:

@@ -9,7 +9,7 @@ import pytest
 import mjrig
 from mjrig.components import Clamp, Law, MotorActuator, PDController
 from mjrig.components.laws.delay import Delay
-from mjrig.components.policies.terms.base_terms import ProjectedGravity
+from mjrig.components.policies.terms.state_terms import ProjectedGravity
 from mjrig.components.props.solids import BoxProp
 from mjrig.properties import ActorComponent, Float, PerActuator
 from tests.worlds import arm

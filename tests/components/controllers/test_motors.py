@@ -11,8 +11,8 @@ import yaml
 import mjrig
 from mjrig.components.laws.pipeline import Pipeline
 from mjrig.components.laws.servo import CurrentServo, VoltageServo
-from mjrig.errors import SceneError
-from mjrig.scene_edit.watch import files_named
+from mjrig.core.errors import SceneError
+from mjrig.core.scene.editing.file_watch import files_named
 
 MODEL = """<mujoco><compiler angle="radian"/><option timestep="0.001"/><worldbody>
 <body name="a"><joint name="hip" axis="0 1 0" armature="0.5" damping="3"/>

@@ -9,7 +9,7 @@ import pytest
 import mjrig
 from mjrig import Source
 from mjrig.components import PDController, PIDController
-from mjrig.properties.per_actuator import Origin, origins
+from mjrig.core.properties.per_actuator import Origin, origins
 from tests.worlds import GRIPPER, MOTORS, arm, bare, hinge, make_robot, pd_of, refused
 
 GEARS = [1.0, 3.0, 6.33, 0.1, -2.0]

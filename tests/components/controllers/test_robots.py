@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import mjrig
-from mjrig.check.check import findings
+from mjrig.lab.check.preflight import findings
 
 SCENES = ("pendulum", "quadruped", "quadruped_trot", "humanoid", "arm")
 

@@ -18,7 +18,7 @@ from mjrig.components import (
     PIDController,
 )
 from mjrig.components.controllers.pipeline_controller import PipelineController
-from mjrig.properties.scalar_kinds import Float
+from mjrig.core.properties.scalar_kinds import Float
 from tests.campaign import amount
 from tests.worlds import make_world
 

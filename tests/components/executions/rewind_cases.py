@@ -12,14 +12,14 @@ import numpy.typing as npt
 import yaml
 
 import mjrig
-from mjrig.control.policy import PolicyComponent
-from mjrig.errors import ExecutionError, MjrigError, PropertyError
-from mjrig.properties import registry
-from mjrig.properties.has_properties import HasProperties
-from mjrig.recording.memory.stored_memory import decode_memories, encode_memories
-from mjrig.recording.memory.world_memory import stored_memory
-from mjrig.scene.sim_options import FLAGS, SimOptions
-from mjrig.sim.world import Snapshot
+from mjrig.core.control.policy import PolicyComponent
+from mjrig.core.errors import ExecutionError, MjrigError, PropertyError
+from mjrig.core.properties import registry
+from mjrig.core.properties.has_properties import HasProperties
+from mjrig.core.scene.mujoco_options import FLAGS, SimOptions
+from mjrig.core.sim.world import Snapshot
+from mjrig.data.recording.component_memory import decode_memories, encode_memories
+from mjrig.data.recording.recorder import stored_memory
 from tests.components.executions.rewind_subjects import SLEEPING, Data, Subject
 
 Array = npt.NDArray[np.float64]

@@ -14,10 +14,10 @@ import yaml
 
 from mjrig.components import Clamp, Law, PolicyFile
 from mjrig.components.policies.terms.term import ObservationTerm
-from mjrig.control.controller import ArticulationController
-from mjrig.properties import registry
-from mjrig.properties.component import ActorComponent
-from mjrig.scene.prop import Prop
+from mjrig.core.control.controller import ArticulationController
+from mjrig.core.properties import registry
+from mjrig.core.properties.component import ActorComponent
+from mjrig.core.scene.actor_description import Prop
 from tests.networks import gru, lstm, mlp, onnx, save, tensor, value
 
 Data = dict[str, Any]

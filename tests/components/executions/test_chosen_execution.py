@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import mjrig
-from mjrig.check.check import report, rows
 from mjrig.components import (
     PD,
     PID,
@@ -23,6 +22,7 @@ from mjrig.components import (
 )
 from mjrig.components.controllers.pipeline_controller import PipelineController
 from mjrig.components.executions.compiled_run import why_no_numba
+from mjrig.lab.check.preflight import report, rows
 from tests.components.executions.chains import (
     CURVE,
     TABLE,

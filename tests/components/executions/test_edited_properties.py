@@ -10,8 +10,8 @@ import pytest
 
 import mjrig
 from mjrig.components import PDController
-from mjrig.errors import BindingError, NeedsNewWorld
-from mjrig.properties.scalar_kinds import Text
+from mjrig.core.errors import BindingError, NeedsNewWorld
+from mjrig.core.properties.scalar_kinds import Text
 from tests.campaign import CAMPAIGN
 from tests.components.executions.rewind_cases import (
     build,

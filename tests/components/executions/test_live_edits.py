@@ -17,7 +17,7 @@ from mjrig.components import (
     PDController,
     PIDController,
 )
-from mjrig.errors import NeedsNewWorld
+from mjrig.core.errors import NeedsNewWorld
 from tests.components.executions.chains import (
     ALL,
     FAST,

@@ -13,7 +13,7 @@ import pytest
 
 import mjrig
 from mjrig.components.controllers.pipeline_controller import PipelineController
-from mjrig.errors import ExecutionError
+from mjrig.core.errors import ExecutionError
 from tests.campaign import CAMPAIGN, Tally
 from tests.components.executions.random_drives import Case, cases
 from tests.components.executions.reference_laws import has_reference, reference

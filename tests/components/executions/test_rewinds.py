@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 import pytest
 
-from mjrig.control.plant_component import PlantComponent
-from mjrig.properties import registry
+from mjrig.core.control.plant_component import PlantComponent
+from mjrig.core.properties import registry
 from tests.campaign import Tally
 from tests.components.executions.rewind_cases import (
     OPTIONS,

@@ -9,7 +9,7 @@ import numpy as np
 
 import mjrig
 from mjrig.components.controllers.pipeline_controller import PipelineController
-from mjrig.components.laws.clamp import DCMotor
+from mjrig.components.laws.clamps import DCMotor
 
 Found = re.Match[str]
 _DISABLE = mujoco.mjtDisableBit

@@ -11,12 +11,12 @@ import pytest
 import yaml
 
 import mjrig
-from mjrig.components.friction.budget import NAMES, dry_friction
-from mjrig.components.friction.joint_friction import JointFriction
-from mjrig.errors import BindingError, ExecutionError, SceneError
-from mjrig.motors.library import find_motor
-from mjrig.motors.motor_parts import COEFFICIENTS, FrictionLaw
-from mjrig.properties.has_properties import HasProperties
+from mjrig.components.controllers.joint_friction import JointFriction
+from mjrig.components.laws.dry_friction import NAMES, dry_friction
+from mjrig.core.errors import BindingError, ExecutionError, SceneError
+from mjrig.core.properties.has_properties import HasProperties
+from mjrig.core.scene.motor_file import COEFFICIENTS, FrictionLaw
+from mjrig.core.scene.motors import find_motor
 
 ARM = """<mujoco><compiler angle="radian"/><option timestep="0.001"/><worldbody>
 <body name="upper"><joint name="j0" axis="0 1 0" armature="0.5"/>
@@ -102,7 +102,7 @@ def test_each_law_is_its_equation(law: FrictionLaw) -> None:
 
 
 def test_the_kernel_has_the_bits_of_python() -> None:
-    kernel = pytest.importorskip("mjrig.components.friction.friction_kernel")
+    kernel = pytest.importorskip("mjrig.components.executions.kernel")
     random = np.random.default_rng(5)
     n = 5000
     rows = random.uniform(0.0, 4.0, (n, len(NAMES))) * (random.random((n, len(NAMES))) < 0.8)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 import mjrig
-from mjrig.arrays import FloatArray
+from mjrig.core.arrays import FloatArray
 
 
 def difference(world: mjrig.World, policy: Any, observation: Any, qpos: FloatArray) -> str:

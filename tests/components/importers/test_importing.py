@@ -11,15 +11,15 @@ import pytest
 import yaml
 
 import mjrig
-from mjrig.check.finding import Finding
 from mjrig.cli.main import main
-from mjrig.components.importers.importing import Imported, RefusedError, import_policy
-from mjrig.components.importers.order_checks import about_runs
+from mjrig.components.importers.policy_import import Imported, RefusedError, import_policy
+from mjrig.components.importers.preflight import about_runs
 from mjrig.components.importers.sources.overrides import Overrides
 from mjrig.components.importers.stack_registry import OTHER_KINDS
 from mjrig.components.policies.policy_file import PolicyFile
-from mjrig.errors import SceneError
-from mjrig.sim2sim.diagnose.order_probe import DECLARED, OrderProbe
+from mjrig.core.errors import SceneError
+from mjrig.core.findings import Finding
+from mjrig.lab.replay.diagnosis.order_probe import DECLARED, OrderProbe
 from tests.components.importers import biped
 
 
@@ -287,7 +287,7 @@ def test_an_import_that_fails_late_leaves_what_was_there(
     def fails(_: object) -> None:
         raise mjrig.SceneError("no")
 
-    monkeypatch.setattr("mjrig.components.importers.importing.World", fails)
+    monkeypatch.setattr("mjrig.components.importers.policy_import.World", fails)
     with pytest.raises(mjrig.SceneError):
         gym(tmp_path, overwrite=True, copy=True)
     assert scene.read_text() == "mine\n"

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from mjrig.components.importers.importing import import_policy
+from mjrig.components.importers.policy_import import import_policy
 from mjrig.components.importers.recordings.table_log import read
-from mjrig.components.importers.sources.metadata import Metadata
+from mjrig.components.importers.sources.onnx_metadata import Metadata
 from mjrig.components.importers.sources.overrides import Overrides
 from mjrig.components.importers.sources.robot import Robot
 from mjrig.components.importers.sources.source import open_files
 from mjrig.components.importers.stack_registry import recognised, stack_named
 from mjrig.components.policies.checkpoints import is_torchscript, what_else
-from mjrig.errors import MjrigError
-from mjrig.recording.reading import read_recording
+from mjrig.core.errors import MjrigError
+from mjrig.data.recording.readers import read_recording
 from tests.campaign import Tally
 from tests.components.importers import biped
 from tests.components.importers.test_importing import CHECKPOINTS

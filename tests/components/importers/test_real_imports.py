@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import mjrig
-from mjrig.components.importers.importing import Imported, RefusedError, import_policy
+from mjrig.components.importers.policy_import import Imported, RefusedError, import_policy
 from mjrig.components.importers.recordings.motion_recordings import read_motion_csv, read_motion_npz
 from mjrig.components.policies.policy_file import PolicyFile
 from tests.places import SHARED

@@ -8,9 +8,9 @@ import pytest
 import yaml
 
 import mjrig
-from mjrig.components.importers.importing import Imported, import_policy
-from mjrig.sim2sim.compare.relabel import mirrored
-from mjrig.sim2sim.diagnose.order_probe import (
+from mjrig.components.importers.policy_import import Imported, import_policy
+from mjrig.lab.replay.diagnosis.joint_order import mirrored
+from mjrig.lab.replay.diagnosis.order_probe import (
     DECLARED,
     order_probe,
     suspicion,

@@ -7,13 +7,13 @@ from random import Random
 import pytest
 import yaml
 
-from mjrig.components.importers.importing import Imported, import_policy
+from mjrig.components.importers.policy_import import Imported, import_policy
 from mjrig.components.importers.sources.overrides import Overrides
-from mjrig.errors import MjrigError
-from mjrig.sim2sim.compare.relabel import mirrored
+from mjrig.core.errors import MjrigError
+from mjrig.lab.replay.diagnosis.joint_order import mirrored
 from tests.campaign import SEED, Tally
 from tests.places import ASSETS
-from tests.plugin.sim2sim.sabotage.policy_mistakes import spread
+from tests.plugin.lab.replay.sabotage.policy_mistakes import spread
 from tests.test_real_transfer import FIXTURES, ROBOTS
 
 pytest.importorskip("onnxruntime", reason="networks need onnxruntime (extra `policy`)")

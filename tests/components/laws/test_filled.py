@@ -10,10 +10,10 @@ import pytest
 
 import mjrig
 from mjrig.components import PD, Clamp, Law, LawController, ObservationTerm, PDController, Pipeline
-from mjrig.components.policies.terms.one_world import connected
+from mjrig.components.policies.observer import connected
 from mjrig.components.policies.terms.view import View
-from mjrig.errors import MjrigError
-from mjrig.gym.reward import Reward, as_number
+from mjrig.core.errors import MjrigError
+from mjrig.data.gym.reward import Reward, as_number
 from mjrig.scene import Prop
 from tests.worlds import arm, make_world
 

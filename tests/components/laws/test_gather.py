@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import numpy as np
 import pytest
 
-from mjrig.components.laws.gather import Operation, as_slice, gather, merge, scaled
+from mjrig.components.laws.pipeline_arrays import Operation, as_slice, gather, merge, scaled
 
 
 def run(operations: Iterable[Operation]) -> None:

@@ -7,13 +7,12 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from mjrig.components.laws.clamp import Clamp, DCMotor, MaxEffort
+from mjrig.components.laws.clamps import Clamp, DCMotor, MaxEffort, PositionTable
 from mjrig.components.laws.delay import Delay
 from mjrig.components.laws.feedback import PD, PID
 from mjrig.components.laws.law import Law
 from mjrig.components.laws.networks import GRU, LSTM, MLP
 from mjrig.components.laws.pipeline import Pipeline
-from mjrig.components.laws.position_table import PositionTable
 from tests.places import SHARED
 
 GOLDEN = SHARED / "golden" / "newton"

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mjrig.components.laws.clamp import MaxEffort
+from mjrig.components.laws.clamps import MaxEffort
 from mjrig.components.laws.networks import GRU, LSTM, MLP, NetworkLaw
 from mjrig.components.laws.pipeline import Pipeline
-from mjrig.errors import PropertyError
+from mjrig.core.errors import PropertyError
 from tests import networks
 
 pytest.importorskip("onnxruntime")

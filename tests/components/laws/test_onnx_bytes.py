@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mjrig.components.laws.onnx_bytes import for_worlds
-from mjrig.components.laws.onnx_file import OnnxFile
+from mjrig.components.laws.onnx_file import OnnxFile, for_worlds
 from tests.networks import onnx, save, tensor, value
 
 

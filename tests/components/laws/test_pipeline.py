@@ -8,15 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mjrig.components.laws.clamp import Clamp, DCMotor, MaxEffort
+from mjrig.components.laws.clamps import Clamp, DCMotor, MaxEffort, PositionTable, TorqueSpeedCurve
 from mjrig.components.laws.delay import Delay
 from mjrig.components.laws.feedback import PD, PID
 from mjrig.components.laws.law import Law
 from mjrig.components.laws.pipeline import Pipeline
-from mjrig.components.laws.position_table import PositionTable
-from mjrig.components.laws.space import Array
-from mjrig.components.laws.torque_speed_curve import TorqueSpeedCurve
-from mjrig.errors import PropertyError
+from mjrig.components.laws.pipeline_arrays import Array
+from mjrig.core.errors import PropertyError
 
 ZEROS = np.zeros(3)
 

@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 
-from mjrig.components.laws.clamp import DCMotor
+from mjrig.components.laws.clamps import DCMotor, TorqueSpeedCurve
 from mjrig.components.laws.feedback import PD
 from mjrig.components.laws.pipeline import Pipeline
-from mjrig.components.laws.torque_speed_curve import TorqueSpeedCurve
-from mjrig.errors import PropertyError
+from mjrig.core.errors import PropertyError
 
 CURVES = [
     (22.63, 35.52, 71.0, 83.3),

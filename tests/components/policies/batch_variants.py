@@ -9,9 +9,9 @@ import numpy as np
 
 import mjrig
 from mjrig.components import PolicyFile
-from mjrig.control.policy import PolicyDisturbance
+from mjrig.core.control.policy import PolicyDisturbance
 from tests.networks import onnx, save, tensor, value
-from tests.plugin.tuning.scenes import BUNDLED
+from tests.plugin.lab.scenes import BUNDLED
 
 ASSETS = BUNDLED.parents[1] / "assets"
 JOINTS = [

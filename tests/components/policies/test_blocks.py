@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mjrig.control.policy import PolicyDisturbance
-from mjrig.sim.world import World
-from tests.plugin.tuning.scenes import BUNDLED
+from mjrig.core.control.policy import PolicyDisturbance
+from mjrig.core.sim.world import World
+from tests.plugin.lab.scenes import BUNDLED
 
 ASSETS = BUNDLED.parents[1] / "assets"
 

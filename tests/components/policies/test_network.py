@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from mjrig.components.policies.network import OnnxNetwork
-from mjrig.components.policies.network_loading import load_network
 from mjrig.components.policies.policy_file import PolicyFile
-from mjrig.errors import BindingError, PolicyError
+from mjrig.components.policies.policy_loop import load_network
+from mjrig.core.errors import BindingError, PolicyError
 from tests.components.policies.small import constants, counting, make, policy_data
 from tests.networks import onnx, save, tensor, value
 from tests.worlds import refused

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mjrig.components.policies.input_shapes import Image, input_shape
-from mjrig.errors import BindingError, MjrigError
+from mjrig.components.policies.network import Image, input_shape
+from mjrig.core.errors import BindingError, MjrigError
 from tests.components.policies.small import make
 from tests.components.policies.terms.test_eyes import ROBOT
 from tests.networks import onnx, save, tensor, value

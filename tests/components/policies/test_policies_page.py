@@ -10,11 +10,11 @@ import yaml
 
 import mjrig
 from mjrig.components.policies.policy_file import PolicyFile
-from mjrig.errors import BindingError
-from mjrig.properties import registry
+from mjrig.core.errors import BindingError
+from mjrig.core.properties import registry
 from tests.components.policies.small import idle, make, policy_of
 from tests.places import DOCS
-from tests.plugin.tuning.scenes import write_scene
+from tests.plugin.lab.scenes import write_scene
 from tests.worlds import arm, refused
 
 PAGE = DOCS / "policies.md"

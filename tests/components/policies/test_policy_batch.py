@@ -8,11 +8,11 @@ import pytest
 
 import mjrig
 from mjrig.components import PolicyFile
-from mjrig.errors import BindingError, ExecutionError, PropertyError
+from mjrig.core.errors import BindingError, ExecutionError, PropertyError
 from tests.campaign import Tally
 from tests.components.policies import batch_variants as made
 from tests.components.policies.small import linear, write
-from tests.plugin.tuning.scenes import BUNDLED, write_scene
+from tests.plugin.lab.scenes import BUNDLED, write_scene
 from tests.worlds import refused
 
 WALK = BUNDLED / "quadruped_walk.yaml"

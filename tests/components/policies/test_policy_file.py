@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mjrig.components.policies.policy_file import PolicyFile
-from mjrig.components.policies.policy_parts import TargetKind, given
-from mjrig.errors import PolicyError, PropertyError
+from mjrig.components.policies.policy_file import PolicyFile, TargetKind, given
+from mjrig.core.errors import PolicyError, PropertyError
 from tests.worlds import refused
 
 FULL = """\

@@ -10,9 +10,9 @@ import pytest
 import mjrig
 from mjrig.components import BoxProp, CameraProp, GroundProp, LightProp
 from mjrig.components.props.scenery import looking_at
-from mjrig.model_files.model_source import load
-from mjrig.scene.prop import Prop
-from mjrig.sim.exporting import export
+from mjrig.core.model.model_source import load
+from mjrig.core.scene.actor_description import Prop
+from mjrig.core.sim.mujoco_export import export
 from tests.conftest import HINGE
 from tests.worlds import refused
 

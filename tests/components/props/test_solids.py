@@ -9,7 +9,7 @@ import pytest
 
 import mjrig
 from mjrig.components import BoxProp, CapsuleProp, CylinderProp, MeshProp, SolidProp, SphereProp
-from mjrig.sim.exporting import export
+from mjrig.core.sim.mujoco_export import export
 from tests.conftest import HINGE
 from tests.meshes import write_corner
 from tests.worlds import refused

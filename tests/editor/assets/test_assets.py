@@ -10,6 +10,9 @@ import numpy as np
 import pytest
 from imgui_bundle import imgui
 
+from mjrig.core.errors import PropertyError
+from mjrig.core.properties import registry
+from mjrig.core.scene.editing.scene import Scene
 from mjrig.editor.assets import assets as shelf_module
 from mjrig.editor.assets import thumbnail_worker
 from mjrig.editor.assets.asset_panel import AssetPanel
@@ -27,9 +30,6 @@ from mjrig.editor.assets.assets import (
 from mjrig.editor.assets.thumbnails import SIZE, Picture, Thumbnails, key_of
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.ui.panel import Panel
-from mjrig.errors import PropertyError
-from mjrig.properties import registry
-from mjrig.scene_edit.scene import Scene
 from tests.conftest import HINGE
 from tests.editor.ui_driver import app_with, editor_state, plain_imgui, run_ui_tests
 from tests.worlds import refused
@@ -224,7 +224,7 @@ def test_a_worker_that_dies_takes_only_one_picture_with_it(
 ) -> None:
     script = write(
         tmp_path / "worker.py",
-        "import os\nimport numpy as np\nfrom mjrig.workers.child_process import serve\n"
+        "import os\nimport numpy as np\nfrom mjrig.core.processes.child_process import serve\n"
         "def work(job, tell):\n"
         "    if 'hinge' in job['model']: os.abort()\n"
         "    shape = (job['height'], job['width'], 3)\n"

@@ -7,13 +7,12 @@ import mujoco
 import numpy as np
 import pytest
 
-from mjrig.editor.assets.drop_names import reference
+from mjrig.core.scene.editing.scene import Scene
+from mjrig.core.scene.model_scene import actor_name
+from mjrig.core.sim.floor_placement import CLEARANCE, has_floor, lowest_point
 from mjrig.editor.assets.drops import drop, drop_files
-from mjrig.editor.assets.file_kinds import FileKindError, classify
+from mjrig.editor.assets.file_kinds import FileKindError, classify, reference
 from mjrig.editor.session.state import EditorState
-from mjrig.scene.model_scene import actor_name
-from mjrig.scene_edit.scene import Scene
-from mjrig.sim.stance import CLEARANCE, has_floor, lowest_point
 from tests.editor.ui_driver import editor_state
 from tests.worlds import arm, hinge, refused
 

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from imgui_bundle import imgui
 
+from mjrig.core.errors import BindingError, MjrigError, PropertyError
+from mjrig.core.scene.editing.scene import Scene
+from mjrig.core.sim.world import World
 from mjrig.editor.assets.hierarchy import delete, duplicate, rename
 from mjrig.editor.ui.panel import Panel
-from mjrig.errors import BindingError, MjrigError, PropertyError
-from mjrig.scene_edit.scene import Scene
-from mjrig.sim.world import World
 from tests.editor.ui_driver import app_with, run_ui_tests
 from tests.editor.windows import BOX, SWINGS, Bench, menu, press
 

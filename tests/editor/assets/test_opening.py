@@ -8,14 +8,14 @@ import pytest
 from imgui_bundle import immapp
 
 import mjrig.editor
+from mjrig.core.errors import BindingError, MissingExtraError, MjrigError, SceneError
+from mjrig.core.scene.editing.scene import Scene
+from mjrig.core.sim.world import World
 from mjrig.editor import command
-from mjrig.editor.assets.opening import open_file
-from mjrig.editor.script import ScriptSimulation
 from mjrig.editor.session.session import Session
 from mjrig.editor.session.simulation import Simulation
-from mjrig.errors import BindingError, MissingExtraError, MjrigError, SceneError
-from mjrig.scene_edit.scene import Scene
-from mjrig.sim.world import World
+from mjrig.editor.viewer import ScriptSimulation
+from mjrig.editor.window.scene_files import open_file
 from tests.editor.windows import BOX, BOXES, SWINGS, Bench
 
 

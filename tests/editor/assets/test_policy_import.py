@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from mjrig.components.policies.policy_file import PolicyFile
-from mjrig.control.policy import PolicyComponent
+from mjrig.core.control.policy import PolicyComponent
+from mjrig.core.scene.editing.scene import Scene
 from mjrig.editor.assets import policy_import
+from mjrig.editor.assets.drop_dialogs import ImportDialog
 from mjrig.editor.assets.drops import drop_files
-from mjrig.editor.assets.import_dialog import ImportDialog
 from mjrig.editor.assets.policy_import import accept, changes
 from mjrig.editor.session.state import EditorState
-from mjrig.gains.gain_rows import gain_rows
-from mjrig.scene_edit.scene import Scene
+from mjrig.lab.gains.gain_rows import gain_rows
 from tests.components.importers import biped
 from tests.components.importers.isaac import runs
 from tests.editor.ui_driver import editor_state, wait_until

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from mjrig.check.check import findings
-from mjrig.check.finding import Level
-from mjrig.editor.check import preflight
-from mjrig.scene_edit.scene import Scene
-from mjrig.sim.world import World
+from mjrig.core.findings import Level
+from mjrig.core.scene.editing.scene import Scene
+from mjrig.core.sim.world import World
+from mjrig.editor.panels import check_panel
+from mjrig.lab.check.preflight import findings
 from tests.editor.ui_driver import wait_until
 from tests.editor.windows import SWINGS, Bench
 
@@ -18,7 +18,7 @@ def checked(bench: Bench, ctx: Any) -> None:
 
 
 def test_an_edit_is_checked_and_undone_again(monkeypatch: Any) -> None:
-    monkeypatch.setattr(preflight, "DEBOUNCE", 0.0)
+    monkeypatch.setattr(check_panel, "DEBOUNCE", 0.0)
     bench = Bench.on(SWINGS)
     seen: list[Any] = []
 
@@ -43,7 +43,7 @@ def test_an_edit_is_checked_and_undone_again(monkeypatch: Any) -> None:
 
 
 def test_a_click_fixes_what_was_found_as_one_edit(monkeypatch: Any) -> None:
-    monkeypatch.setattr(preflight, "DEBOUNCE", 0.0)
+    monkeypatch.setattr(check_panel, "DEBOUNCE", 0.0)
     bench = Bench.on(SWINGS.replace("kv: 0.5", "kv: 900"))
     before = bench.state.scene.to_text()
     seen: list[Any] = []
@@ -77,7 +77,7 @@ def test_a_click_fixes_what_was_found_as_one_edit(monkeypatch: Any) -> None:
 
 
 def test_a_finding_selects_what_it_is_about(monkeypatch: Any) -> None:
-    monkeypatch.setattr(preflight, "DEBOUNCE", 0.0)
+    monkeypatch.setattr(check_panel, "DEBOUNCE", 0.0)
     bench = Bench.on(SWINGS.replace("kv: 0.5", "kv: 900"))
 
     def clicks(ctx: Any) -> None:
@@ -92,13 +92,13 @@ def test_a_finding_selects_what_it_is_about(monkeypatch: Any) -> None:
 
 
 def test_a_scene_that_cannot_be_built_says_why(monkeypatch: Any) -> None:
-    monkeypatch.setattr(preflight, "DEBOUNCE", 0.0)
+    monkeypatch.setattr(check_panel, "DEBOUNCE", 0.0)
     bench = Bench.on(SWINGS)
 
     def broken(scene: Scene) -> Any:
         raise ValueError("no such world")
 
-    monkeypatch.setattr(preflight, "World", broken)
+    monkeypatch.setattr(check_panel, "World", broken)
 
     def fails(ctx: Any) -> None:
         checked(bench, ctx)

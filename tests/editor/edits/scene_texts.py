@@ -4,7 +4,7 @@ import random
 from dataclasses import dataclass, field
 from typing import Any
 
-from mjrig.yaml_text.formatting import format_flow
+from mjrig.core.yaml_text.formatting import format_flow
 
 MODELS = 12
 #: Names that actors have or get: few, so that names are used again.

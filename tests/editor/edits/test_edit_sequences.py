@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
+from mjrig.core.errors import LocatedError, MjrigError
+from mjrig.core.scene.editing.scene import Scene
+from mjrig.core.yaml_text.comparison import same
 from mjrig.editor.edits.edits import Edit
 from mjrig.editor.session.session import Session
-from mjrig.errors import LocatedError, MjrigError
-from mjrig.scene_edit.scene import Scene
-from mjrig.yaml_text.comparison import same
 from tests.campaign import Tally
 from tests.editor.edits.scene_texts import (
     FRAMES,

@@ -7,16 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from mjrig.core.errors import MjrigError, PropertyError
+from mjrig.core.scene.editing.scene import Scene
+from mjrig.core.sim.world import World
 from mjrig.editor.edits import undo
-from mjrig.editor.edits.apply_edits import apply
-from mjrig.editor.edits.edits import UNSET, Edit, inverse, merged
+from mjrig.editor.edits.edits import UNSET, Edit, apply, inverse, merged
 from mjrig.editor.edits.scene_tracker import SceneTracker
 from mjrig.editor.edits.undo import UndoEntry, UndoStack
 from mjrig.editor.session.session import Session
 from mjrig.editor.session.simulation import Simulation
-from mjrig.errors import MjrigError, PropertyError
-from mjrig.scene_edit.scene import Scene
-from mjrig.sim.world import World
 from tests.campaign import amount
 from tests.editor.windows import BOX, SWINGS
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from mjrig.components import PassthroughController
-from mjrig.editor.edits.apply_edits import apply
-from mjrig.editor.edits.kept_changes import kept_changes, taking_back
+from mjrig.core.scene.editing.scene import Scene
+from mjrig.editor.edits.edits import apply
+from mjrig.editor.edits.play_mode_edits import kept_changes, taking_back
 from mjrig.editor.edits.scene_tracker import SceneTracker
-from mjrig.scene_edit.scene import Scene
 from tests.editor.windows import BOX, SWINGS
 
 Change = Callable[[Scene], object]

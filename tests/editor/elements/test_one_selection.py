@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from imgui_bundle import imgui
 
-from mjrig.editor.plots.signal_elements import element_of
+from mjrig.core.scene.editing.scene import Scene
+from mjrig.core.sim.world import World
+from mjrig.editor.panels.plots_panel import element_of
 from mjrig.editor.session.elements import Elements, split
-from mjrig.scene_edit.scene import Scene
-from mjrig.sim.world import World
 from tests.editor.elements.zoo import ZOO, company
 from tests.editor.windows import Bench
 from tests.worlds import make_robot

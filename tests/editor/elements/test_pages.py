@@ -6,7 +6,7 @@ from typing import Any
 
 from imgui_bundle import imgui
 
-from mjrig.sim.world import World
+from mjrig.core.sim.world import World
 from tests.editor.elements.zoo import COMPANY, company
 from tests.editor.windows import Bench
 

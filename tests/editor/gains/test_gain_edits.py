@@ -7,6 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from mjrig.core.errors import PropertyError
+from mjrig.core.scene.editing.scene import Scene
 from mjrig.editor.gains.gain_edits import (
     Switches,
     changes_for,
@@ -17,12 +19,10 @@ from mjrig.editor.gains.gain_edits import (
     with_damping,
     with_frequency,
 )
-from mjrig.editor.gains.gain_monitor import Monitor, inertias
+from mjrig.editor.gains.gain_model import Monitor, inertias
 from mjrig.editor.session.state import EditorState
-from mjrig.errors import PropertyError
-from mjrig.gains.gain_rows import GainRow, columns, gain_rows
-from mjrig.gains.second_order import damping_ratio, frequency
-from mjrig.scene_edit.scene import Scene
+from mjrig.lab.gains.assignment import damping_ratio, frequency
+from mjrig.lab.gains.gain_rows import GainRow, columns, gain_rows
 from tests.editor.ui_driver import editor_state
 
 QUADRUPED = Path(str(files("mjrig.config").joinpath("scenes", "quadruped.yaml")))
@@ -299,9 +299,9 @@ def test_inertias_of_a_free_base_differ_from_the_diagonal() -> None:
 def test_an_actuator_that_is_off_gives_no_effort_and_keeps_its_gains(
     models: Path, execution: str
 ) -> None:
+    from mjrig.core.sim.world import World
     from mjrig.editor.session.session import Session
     from mjrig.editor.session.simulation import Simulation
-    from mjrig.sim.world import World
 
     scene = Scene.parse(LEGS.format(kp="50"), models)
     state = EditorState(Session(scene, Simulation(World(scene, execution))))

@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mjrig.editor.gains.gain_lab import GainLab, Jog, LiveTest, in_force, only_gains
+from mjrig.core.errors import LeaseError
+from mjrig.core.scene.editing.scene import Scene
+from mjrig.core.sim.world import World
+from mjrig.editor.gains.response_tests import GainLab, Jog, LiveTest, in_force, only_gains
 from mjrig.editor.session.state import EditorState
-from mjrig.errors import LeaseError
-from mjrig.gains.bench import Bench
-from mjrig.gains.response import Kind, Signal
-from mjrig.scene_edit.scene import Scene
-from mjrig.sim.world import World
+from mjrig.lab.responses.joint_bench import Bench
+from mjrig.lab.responses.response import Kind, Signal
 from tests.editor.gains.test_gain_edits import QUADRUPED, legs, set_one
 from tests.editor.ui_driver import editor_state
 

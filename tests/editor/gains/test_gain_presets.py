@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from mjrig.editor.gains.gain_presets import load_preset
+from mjrig.core.errors import BindingError, MjrigError, PropertyError, SceneError
+from mjrig.core.scene.editing.scene import Scene
+from mjrig.core.sim.world import World
+from mjrig.editor.gains.gain_edits import load_preset
 from mjrig.editor.session.state import EditorState
-from mjrig.errors import BindingError, MjrigError, PropertyError, SceneError
-from mjrig.gains.gain_presets import fit, read_preset, save_preset
-from mjrig.gains.gain_rows import gain_rows
-from mjrig.scene_edit.scene import Scene
-from mjrig.sim.world import World
+from mjrig.lab.gains.gain_presets import fit, read_preset, save_preset
+from mjrig.lab.gains.gain_rows import gain_rows
 from tests.editor.gains.test_gain_edits import LEGS, QUADRUPED, legs, rows_of
 from tests.editor.ui_driver import editor_state
 from tests.worlds import refused

@@ -10,22 +10,21 @@ import pytest
 from imgui_bundle import imgui
 from imgui_bundle.imgui.test_engine_checks import CHECK
 
-from mjrig.editor.gains.gain_columns import unit_of, unit_of_column
-from mjrig.editor.gains.gain_table import GainTable, gain_panels
+from mjrig.editor.gains.gain_table import GainTable, gain_panels, unit_of, unit_of_column
 from mjrig.editor.gains.response_panel import (
     ResponsePanel,
     beyond_target,
+    changed,
     final_value,
     number_text,
 )
-from mjrig.editor.gains.signal_inputs import changed
 from mjrig.editor.session.state import EditorState
-from mjrig.editor.viewport.views import NullView
+from mjrig.editor.viewport.scene_renderer import NullView
 from mjrig.editor.window.window import Window
-from mjrig.gains.bench import Response
-from mjrig.gains.gain_presets import save_preset
-from mjrig.gains.gain_rows import GainRow
-from mjrig.gains.response import Kind, Metrics, Signal, Trace, measure
+from mjrig.lab.gains.gain_presets import save_preset
+from mjrig.lab.gains.gain_rows import GainRow
+from mjrig.lab.responses.joint_bench import Response
+from mjrig.lab.responses.response import Kind, Metrics, Signal, Trace, measure
 from tests.editor.gains.test_gain_edits import legs, rows_of
 from tests.editor.ui_driver import app_with, editor_state, plain_imgui, run_ui_tests
 

@@ -8,10 +8,10 @@ import pytest
 from imgui_bundle import imgui
 
 import mjrig
-from mjrig.control.controller import ArticulationController
+from mjrig.core.control.controller import ArticulationController
 from mjrig.editor.assets.drops import drop
 from tests.editor.windows import Bench, press
-from tests.plugin.gains.test_native_rows import ROBOT, SCENE
+from tests.plugin.lab.gains.test_native_rows import ROBOT, SCENE
 
 KEY = "robot.native_gains.left_{}"
 TABLE = "//Gains/gains 5"

@@ -8,16 +8,15 @@ from typing import Any
 
 import pytest
 
-from mjrig.properties import registry
-from mjrig.properties.actions import action
-from mjrig.properties.array_kinds import Samples, Vector
-from mjrig.properties.component import ActorComponent, Component
-from mjrig.properties.declaration import Property
-from mjrig.properties.has_properties import HasProperties
-from mjrig.properties.mapping_kinds import Numbers, Table, a_name, anything
-from mjrig.properties.nested_kinds import Nested, NestedList
-from mjrig.properties.per_actuator import PatternMap, PerActuator
-from mjrig.properties.scalar_kinds import (
+from mjrig.core.properties import registry
+from mjrig.core.properties.actions import action
+from mjrig.core.properties.collection_kinds import Numbers, Samples, Table, Vector, a_name, anything
+from mjrig.core.properties.component import ActorComponent, Component
+from mjrig.core.properties.declaration import Property
+from mjrig.core.properties.has_properties import HasProperties
+from mjrig.core.properties.nested_kinds import Nested, NestedList
+from mjrig.core.properties.per_actuator import PatternMap, PerActuator
+from mjrig.core.properties.scalar_kinds import (
     Bool,
     Choice,
     FilePath,

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 import pytest
 
+from mjrig.core.errors import PropertyError
 from mjrig.editor.edits.edits import UNSET
 from mjrig.editor.inspector import clipboard
 from mjrig.editor.inspector.fields import EditedObject, Field
 from mjrig.editor.session.panel_edits import PanelEdits
 from mjrig.editor.session.state import EditorState
-from mjrig.errors import PropertyError
 from tests.editor.inspector.inspected import SCENE, registered
 from tests.editor.ui_driver import editor_state
 

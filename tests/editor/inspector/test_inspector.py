@@ -7,12 +7,12 @@ import pytest
 from imgui_bundle import imgui
 from imgui_bundle.imgui.test_engine_checks import CHECK
 
+from mjrig.core.scene.editing.scene import Scene
 from mjrig.editor.inspector.fields import EditedObject, Filter, fields_of
 from mjrig.editor.inspector.inspector import Inspector
 from mjrig.editor.session.state import EditorState
-from mjrig.editor.ui.chords import chord
+from mjrig.editor.ui.key_chords import chord
 from mjrig.editor.ui.panel import Panel
-from mjrig.scene_edit.scene import Scene
 from tests.editor.inspector.inspected import SCENE, registered
 from tests.editor.ui_driver import app_with, editor_state, run_ui_tests
 

@@ -5,8 +5,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from mjrig.core.properties.plain_values import Bounds
 from mjrig.editor.inspector import number_widgets
-from mjrig.properties.bounds import Bounds
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ def test_values_that_stop_at_a_bound_are_counted(
     monkeypatch: pytest.MonkeyPatch, new: float, moved: list[float], notes: list[str]
 ) -> None:
     shown: list[str] = []
-    monkeypatch.setattr(number_widgets.typed_text, "note", shown.append)
+    monkeypatch.setattr(number_widgets.number_validation, "note", shown.append)
     monkeypatch.setattr(number_widgets.imgui, "get_io", lambda: SimpleNamespace(key_alt=True))
     scale = number_widgets.Scale(Bounds("", 0.0, 18.0, None, None))
     assert number_widgets._all_values([2.0, 4.0, 0.5], new, scale) == moved

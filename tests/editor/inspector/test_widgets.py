@@ -10,8 +10,8 @@ from imgui_bundle import imgui
 
 from mjrig.editor.inspector.fields import EditedObject, Field
 from mjrig.editor.inspector.number_widgets import tidy
-from mjrig.editor.inspector.sheet import Sheet, Widget
 from mjrig.editor.inspector.text_widgets import yaml_value
+from mjrig.editor.inspector.widget_context import Sheet, Widget
 from mjrig.editor.inspector.widgets import register, widget_for
 from mjrig.editor.session.panel_edits import PanelEdits
 from mjrig.editor.session.state import EditorState

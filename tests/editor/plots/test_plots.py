@@ -10,17 +10,15 @@ import numpy as np
 import pytest
 from imgui_bundle import imgui, implot
 
-from mjrig.editor.plots.plot_export import clipped, free_name, write_csv, write_png
-from mjrig.editor.plots.plot_layouts import load_layout, save_layout
-from mjrig.editor.plots.plot_model import PlotBoard
-from mjrig.editor.plots.plots import PlotsPanel, short_names
-from mjrig.editor.session.sim_thread import SimThread
-from mjrig.editor.session.simulation import Simulation
+from mjrig.core.errors import BindingError, MissingExtraError
+from mjrig.core.scene.editing.scene import Scene
+from mjrig.core.sim.world import World
+from mjrig.editor.panels.plot_export import clipped, free_name, write_csv, write_png
+from mjrig.editor.panels.plot_model import PlotBoard
+from mjrig.editor.panels.plots_panel import PlotsPanel, load_layout, save_layout, short_names
+from mjrig.editor.session.simulation import SimThread, Simulation
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.ui.panel import Panel
-from mjrig.errors import BindingError, MissingExtraError
-from mjrig.scene_edit.scene import Scene
-from mjrig.sim.world import World
 from tests.editor.ui_driver import app_with, editor_state, plain_imgui, run_ui_tests
 from tests.worlds import arm, refused
 

@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mjrig.editor.plots.curves import thinned, value_at
-from mjrig.editor.signals.ring import Ring
-from mjrig.editor.signals.signals import catalogue
-from mjrig.editor.ui.text_filter import matches
-from mjrig.scene_edit.scene import Scene
-from mjrig.sim.world import World
+from mjrig.core.scene.editing.scene import Scene
+from mjrig.core.sim.world import World
+from mjrig.editor.panels.plot_model import thinned, value_at
+from mjrig.editor.session.ring_buffer import Ring
+from mjrig.editor.session.signals import catalogue
+from mjrig.editor.text import matches
 
 
 def filled(ring: Ring, *times: float) -> Ring:

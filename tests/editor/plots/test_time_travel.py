@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from mjrig.editor.signals.ring import Ring
+from mjrig.editor.session.ring_buffer import Ring
 from tests.editor.windows import SWINGS, Bench
 
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from imgui_bundle import imgui
 
-from mjrig.editor.replay import gamepad
-from mjrig.editor.replay.driving import Driving
-from mjrig.editor.replay.gamepad import sticks
+from mjrig.editor.panels import gamepad
+from mjrig.editor.panels.commands_panel import Driving
+from mjrig.editor.panels.gamepad import sticks
 from mjrig.editor.session.state import EditorState
 from tests.editor.ui_driver import editor_state
 from tests.editor.windows import Bench, press

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 import yaml
 
+from mjrig.core.scene.editing.scene import Scene
+from mjrig.core.sim.world import World
+from mjrig.data.recording.recorder import Recorder
 from mjrig.editor.assets.drops import drop_files
-from mjrig.editor.replay.recorded_signals import KINDS, recorded_curves, unit_of
-from mjrig.recording.recorder import Recorder
-from mjrig.scene_edit.scene import Scene
-from mjrig.sim.world import World
-from mjrig.sim2sim.fixing import policy_file
+from mjrig.editor.replay.recorded_plot import KINDS, recorded_curves, unit_of
+from mjrig.lab.replay.repairs import policy_file
 from tests.editor.ui_driver import wait_until
 from tests.editor.windows import SWINGS, Bench
 from tests.places import ASSETS, SCENES

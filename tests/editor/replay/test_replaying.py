@@ -6,17 +6,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mjrig.editor.assets.opening import open_file
-from mjrig.editor.replay.replaying import Replaying, parse_hints
+from mjrig.core.errors import RecordingError
+from mjrig.core.scene.editing.scene import Scene
+from mjrig.core.sim.world import World
+from mjrig.data.recording.metadata import scene_of
+from mjrig.data.recording.readers import read_recording
+from mjrig.data.recording.recorder import Recorder
+from mjrig.editor.replay.playback import Replaying, parse_hints
 from mjrig.editor.session.session import Session
-from mjrig.editor.session.sim_thread import SimThread
+from mjrig.editor.session.simulation import SimThread
 from mjrig.editor.session.state import EditorState
-from mjrig.errors import RecordingError
-from mjrig.recording.reading import read_recording
-from mjrig.recording.recorded_scene import scene_of
-from mjrig.recording.recorder import Recorder
-from mjrig.scene_edit.scene import Scene
-from mjrig.sim.world import World
+from mjrig.editor.window.scene_files import open_file
 from tests.editor.ui_driver import editor_state
 from tests.editor.windows import BOX, SWINGS
 from tests.worlds import refused

@@ -11,13 +11,13 @@ import mjrig
 from mjrig.cli.main import main
 from mjrig.components.bridges.bridge import BridgePhase
 from mjrig.components.bridges.socket_bridge import SocketBridge
-from mjrig.control.setpoints import Source
-from mjrig.editor.serve.serve_panel import ServePanel
+from mjrig.core.control.setpoints import Source
+from mjrig.data.recording.recorder import Recorder
+from mjrig.editor.panels.serve_panel import ServePanel
 from mjrig.editor.session.session import Session
 from mjrig.editor.session.simulation import Simulation
 from mjrig.editor.session.state import EditorState
-from mjrig.gains.gain_rows import gain_rows, set_gains
-from mjrig.recording.recorder import Recorder
+from mjrig.lab.gains.gain_rows import gain_rows, set_gains
 from tests.editor.ui_driver import app_with, run_ui_tests
 from tests.places import SCENES
 

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from mjrig.core.scene.editing.scene import Scene
 from mjrig.editor.session import autosave as autosaving
 from mjrig.editor.session.autosave import INTERVAL, Autosave, folder, unsaved
-from mjrig.scene_edit.scene import Scene
 from tests.campaign import Tally
 from tests.editor.windows import SWINGS, Bench
 from tests.places import ROOT
@@ -210,7 +210,7 @@ WORK = """
 import sys, time
 from pathlib import Path
 from mjrig.editor.session import autosave
-from mjrig.scene_edit.scene import Scene
+from mjrig.core.scene.editing.scene import Scene
 from tests.editor.windows import Bench
 
 autosave.INTERVAL = 0.0

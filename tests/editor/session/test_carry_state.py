@@ -5,12 +5,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mjrig.arrays import FloatArray
+from mjrig.core.arrays import FloatArray
+from mjrig.core.scene.editing.scene import Scene
+from mjrig.core.sim.state_transfer import carry
+from mjrig.core.sim.world import World
 from mjrig.editor.session.session import Session
 from mjrig.editor.session.simulation import Simulation
-from mjrig.scene_edit.scene import Scene
-from mjrig.sim.carry_state import carry
-from mjrig.sim.world import World
 from tests.editor.windows import SWINGS
 from tests.places import SCENES
 

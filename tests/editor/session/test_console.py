@@ -7,13 +7,11 @@ from typing import Any
 import numpy as np
 from imgui_bundle import imgui
 
-from mjrig.editor.console.console_panel import ConsolePanel
-from mjrig.editor.console.console_view import ConsoleView, as_text, clock
-from mjrig.editor.session.console import Console
-from mjrig.editor.session.events import QUIET, EventTeller
+from mjrig.core.control.events import Event
+from mjrig.editor.panels.console_panel import ConsolePanel, ConsoleView, as_text, clock
+from mjrig.editor.session.console import QUIET, Console, EventTeller
 from mjrig.editor.session.simulation import Simulation
 from mjrig.editor.session.state import EditorState
-from mjrig.readings.events import Event
 from tests.editor.ui_driver import app_with, editor_state, plain_imgui, run_ui_tests
 from tests.worlds import ROVER, make_world
 

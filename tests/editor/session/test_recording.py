@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 from imgui_bundle import imgui
 
+from mjrig.core.scene.editing.scene import Scene
+from mjrig.core.sim.world import World
+from mjrig.data.recording.readers import read_recording
 from mjrig.editor.session.recording import RunRecording
 from mjrig.editor.session.session import Session
-from mjrig.editor.session.sim_thread import SimThread
+from mjrig.editor.session.simulation import SimThread
 from mjrig.editor.session.state import EditorState
-from mjrig.recording.reading import read_recording
-from mjrig.scene_edit.scene import Scene
-from mjrig.sim.world import World
-from mjrig.sim2sim.replaying import replay
+from mjrig.lab.replay.runner import replay
 from tests.editor.ui_driver import editor_state
 from tests.editor.windows import SWINGS, Bench, menu, press
 

@@ -7,15 +7,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from mjrig.core.errors import MjrigError, PropertyError
+from mjrig.core.scene.editing.scene import Scene
+from mjrig.core.scene.scene_paths import find
+from mjrig.core.sim.world import World
 from mjrig.editor.edits.edits import Edit
 from mjrig.editor.edits.live_edits import EditedProperty, edited_properties
 from mjrig.editor.edits.scene_tracker import SceneTracker
 from mjrig.editor.session.session import Session
 from mjrig.editor.session.simulation import Simulation
-from mjrig.errors import MjrigError, PropertyError
-from mjrig.scene.scene_path import find
-from mjrig.scene_edit.scene import Scene
-from mjrig.sim.world import World
 from tests.campaign import Tally, amount
 
 TEXT = """\

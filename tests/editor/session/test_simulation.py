@@ -7,11 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from mjrig.editor.session.sim_thread import SimThread
-from mjrig.editor.session.simulation import Simulation
-from mjrig.properties.component import ActorComponent
-from mjrig.scene_edit.scene import Scene
-from mjrig.sim.world import World
+from mjrig.core.properties.component import ActorComponent
+from mjrig.core.scene.editing.scene import Scene
+from mjrig.core.sim.world import World
+from mjrig.editor.session.simulation import SimThread, Simulation
 
 SCENE = """
 mjrig: 1

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import mjrig
+from mjrig.data.streams.sinks import Signals, Sink
+from mjrig.editor.session.recording import streaming
 from mjrig.editor.session.simulation import Simulation
-from mjrig.editor.session.streaming import streaming
-from mjrig.streams.sinks import Signals, Sink
 from tests.places import SCENES
 
 
@@ -28,7 +28,7 @@ class Kept(Sink):
 @pytest.fixture
 def sink(monkeypatch: pytest.MonkeyPatch) -> Kept:
     kept = Kept()
-    monkeypatch.setattr("mjrig.editor.session.streaming.sink_named", lambda target: kept)
+    monkeypatch.setattr("mjrig.editor.session.recording.sink_named", lambda target: kept)
     return kept
 
 

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+from mjrig.core.scene.editing.scene import Scene
+from mjrig.core.sim.world import World
 from mjrig.editor.session.session import Session
-from mjrig.editor.session.sim_thread import AS_FAST_AS_POSSIBLE, SimThread
-from mjrig.scene_edit.scene import Scene
-from mjrig.sim.world import World
+from mjrig.editor.session.simulation import AS_FAST_AS_POSSIBLE, SimThread
 from tests.editor.windows import SWINGS
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mjrig.editor.session.console import Console
-from mjrig.editor.session.window_words import window_words
+from mjrig.editor.text import window_words
 from tests.places import DOCS, ROOT
 
 #: A call, an argument of one, or an option of a command.

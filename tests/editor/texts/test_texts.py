@@ -2,7 +2,7 @@
 
 import pytest
 
-from mjrig.editor.texts.texts import tr, translate
+from mjrig.editor.text import tr, translate
 
 
 @pytest.fixture(autouse=True)

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from mjrig.editor.tune.tune import Tune, TuneTask
+from mjrig.core.scene.editing.scene import Scene
+from mjrig.editor.tune.tune_model import Tune, TuneTask
 from mjrig.editor.tune.tune_settings import GainAxis
-from mjrig.gains.gain_presets import read_preset
-from mjrig.scene_edit.scene import Scene
-from mjrig.tuning.sweeps.results import Ranked
+from mjrig.lab.gains.gain_presets import read_preset
+from mjrig.lab.sweep.results import Ranked
 from tests.editor.gains.test_gain_edits import LEGS, authored, rows_of
 from tests.editor.tune.tuned import SINE, recorded, tune_legs, tune_on, work
 from tests.editor.ui_driver import editor_state

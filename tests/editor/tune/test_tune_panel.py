@@ -10,14 +10,14 @@ import pytest
 from imgui_bundle import imgui
 from imgui_bundle.imgui.test_engine_checks import CHECK
 
-from mjrig.editor.tune.tune import Tune, TuneTask
-from mjrig.editor.tune.tune_fit_plots import fit_errors, overlays
+from mjrig.editor.tune.tune_model import Tune, TuneTask
 from mjrig.editor.tune.tune_panel import _LOOKS, TunePanel
+from mjrig.editor.tune.tune_plots import fit_errors, overlays
 from mjrig.editor.tune.tune_runner import Finished
 from mjrig.editor.tune.tune_settings import TESTS, WAYS, GainAxis
-from mjrig.gains.response import Kind, Signal
-from mjrig.tuning.responses.gain_test import GainTest, GainVerdict
-from mjrig.tuning.sweeps.results import Ranked
+from mjrig.lab.responses.gain_test import GainTest, GainVerdict
+from mjrig.lab.responses.response import Kind, Signal
+from mjrig.lab.sweep.results import Ranked
 from tests.editor.gains.test_gain_edits import LEGS
 from tests.editor.tune.tuned import CHIRP, SINE, STEP, recorded, tune_legs, work
 from tests.editor.ui_driver import plain_imgui, wait_until

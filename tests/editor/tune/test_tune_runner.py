@@ -8,12 +8,12 @@ from time import monotonic
 
 import pytest
 
-from mjrig.editor.tune.tune import Tune, TuneTask
+from mjrig.core.processes.child_process import PATIENCE
 from mjrig.editor.tune.tune_jobs import RespondJob
+from mjrig.editor.tune.tune_model import Tune, TuneTask
 from mjrig.editor.tune.tune_runner import Runner, TuneProgress
 from mjrig.editor.tune.tune_settings import GainAxis
-from mjrig.gains.response import Kind, Signal
-from mjrig.workers.child_process import PATIENCE
+from mjrig.lab.responses.response import Kind, Signal
 from tests.editor.tune.tuned import recorded, tune_legs
 
 

@@ -6,19 +6,19 @@ from unittest.mock import patch
 
 import numpy as np
 
+from mjrig.core.errors import MjrigError
+from mjrig.core.sim.world import World
+from mjrig.data.recording.npz_file import write_npz
 from mjrig.editor.gains.gain_model import Tuning
 from mjrig.editor.session.state import EditorState
-from mjrig.editor.tune.tune import Tune, TuneTask
 from mjrig.editor.tune.tune_jobs import TuneJob
+from mjrig.editor.tune.tune_model import Tune, TuneTask
 from mjrig.editor.tune.tune_runner import Finished, Runner
-from mjrig.errors import MjrigError
-from mjrig.gains.response import Kind, Signal
-from mjrig.recording.npz_file import write_npz
-from mjrig.sim.world import World
-from mjrig.tuning.sweeps import sweep
-from mjrig.tuning.sweeps.executors import Pool, open_pool
+from mjrig.lab.responses.response import Kind, Signal
+from mjrig.lab.sweep import runner
+from mjrig.lab.sweep.executors import Pool, open_pool
 from tests.editor.gains.test_gain_edits import legs
-from tests.plugin.tuning.fitting.fit_worlds import noisy, record, with_others
+from tests.plugin.lab.fit.fit_worlds import noisy, record, with_others
 
 #: A chirp that is over soon.
 CHIRP = Signal(Kind.CHIRP, 0.05, 2.0, 20.0, 0.3)
@@ -37,7 +37,7 @@ class AtOnce(Runner):
     def start(self, job: TuneJob) -> None:
         self.told: list[tuple[float | None, str]] = []
         try:
-            with patch.object(sweep, "open_pool", _here):
+            with patch.object(runner, "open_pool", _here):
                 result = job.run(lambda share, text: self.told.append((share, text)))
             self._finished = Finished(job, result)
         except MjrigError as error:

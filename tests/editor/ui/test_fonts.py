@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from imgui_bundle import imgui
 
-from mjrig.properties import registry
-from mjrig.properties.component import Component
+from mjrig.core.properties import registry
+from mjrig.core.properties.component import Component
 from tests.editor.ui_driver import app_with, editor_state, run_ui_tests
 from tests.places import DOCS, ROOT
 

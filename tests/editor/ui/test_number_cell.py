@@ -9,7 +9,7 @@ from imgui_bundle import imgui
 from imgui_bundle.imgui.test_engine_checks import CHECK
 
 from mjrig.editor.ui.number_cell import number_cell, whole_number_cell
-from mjrig.editor.ui.typed_text import take_notes
+from mjrig.editor.ui.number_validation import take_notes
 from tests.editor.ui_driver import Frames, plain_imgui
 from tests.editor.windows import SWINGS, Bench, press
 

@@ -4,10 +4,9 @@ import mujoco
 import numpy as np
 import pytest
 
-from mjrig.editor.viewport.drawing import Drawing
-from mjrig.editor.viewport.floor_grid import REACH, SPACINGS, floor_height, spacing
-from mjrig.scene_edit.scene import Scene
-from mjrig.sim.world import World
+from mjrig.core.scene.editing.scene import Scene
+from mjrig.core.sim.world import World
+from mjrig.editor.viewport.drawing import REACH, SPACINGS, Drawing, floor_height, spacing
 
 LINES = 2 * (2 * REACH + 1)
 _MODELS = {

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from imgui_bundle import imgui
 
+from mjrig.core.scene.pose import Rigid, composed
 from mjrig.editor.viewport.gizmo import Gizmo, Tool, _matrix, _pose, _shift, euler_deg, snapped
-from mjrig.scene.pose import Rigid, composed
 from tests.editor.windows import BOX, SWINGS, Bench, press
 
 KEY = imgui.Key

@@ -3,7 +3,7 @@
 import pytest
 
 from mjrig.editor.viewport.gl_view import is_software_name
-from mjrig.editor.viewport.quality import FAST, SCALES, SLOW, Quality
+from mjrig.editor.viewport.scene_renderer import FAST, SCALES, SLOW, Quality
 
 
 def _feed(quality: Quality, seconds: float, frames: int = 400) -> None:

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mjrig.editor.viewport import ray_lines
-from mjrig.editor.viewport.ray_lines import ends_of, on_screen
+from mjrig.editor.viewport import overlays
+from mjrig.editor.viewport.overlays import ends_of, on_screen
 from tests.components.policies.small import idle, write
 from tests.editor.windows import Bench
 from tests.worlds import ROVER
@@ -43,7 +43,7 @@ def test_the_rays_of_the_selected_actor_are_drawn(
         drawn.append(on_screen(*given))
         return drawn[-1]
 
-    monkeypatch.setattr(ray_lines, "on_screen", noted)
+    monkeypatch.setattr(overlays, "on_screen", noted)
     found: dict[str, Any] = {}
 
     def looks(ctx: Any) -> None:

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from imgui_bundle import imgui
 
+from mjrig.core.scene.editing.scene import Scene
+from mjrig.core.sim.world import World
 from mjrig.editor.viewport import cameras
 from mjrig.editor.viewport.drawing import Drawing, camera_matrices, floor_point
-from mjrig.editor.viewport.views import NullView
-from mjrig.scene_edit.scene import Scene
-from mjrig.sim.world import World
+from mjrig.editor.viewport.scene_renderer import NullView
 from tests.editor.windows import BOX, BOXES, SWINGS, Bench, menu, point_at_viewport, press
 
 KEY = imgui.Key

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
+from mjrig.core.scene.editing.scene import Scene
 from mjrig.editor.main import Editor
 from mjrig.editor.web.live_window import LiveWindow
 from mjrig.editor.web.server import ServerSettings
 from mjrig.editor.web.websocket import CLOSE, PING, PONG, packed
-from mjrig.scene_edit.scene import Scene
 from tests.editor.web.chromium import Line
 from tests.editor.web.decoder import Decoded
 from tests.editor.windows import SWINGS

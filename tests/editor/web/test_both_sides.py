@@ -11,8 +11,9 @@ from imgui_bundle import imgui
 from mjrig.editor.desktop import Desktop
 from mjrig.editor.screen import Screen
 from mjrig.editor.viewport.gl_view import GLView
-from mjrig.editor.viewport.views import NullView, SceneRenderer
-from mjrig.editor.web import draw_lists, input_events, protocol, scene_words, textures
+from mjrig.editor.viewport.scene_renderer import NullView, SceneRenderer
+from mjrig.editor.web import draw_lists, input_events, protocol, web_view
+from mjrig.editor.web import draw_lists as textures
 from mjrig.editor.web.live_window import LiveWindow
 from mjrig.editor.web.web_view import WebView
 from tests.places import ROOT
@@ -65,13 +66,13 @@ def test_the_page_and_the_server_count_alike() -> None:
     kinds = _numbers(text, "FRAME|TEXTURE|SCENE|FREE|SCENE_ONLY|HEAD|LIGHT|GEOM")
     assert kinds == {
         "FRAME": draw_lists.FRAME, "SCENE_ONLY": draw_lists.SCENE_ONLY,
-        "TEXTURE": textures.TEXTURE, "FREE": textures.FREE, "SCENE": scene_words.SCENE,
-        "HEAD": scene_words.HEAD, "LIGHT": scene_words.LIGHT, "GEOM": scene_words.GEOM,
+        "TEXTURE": textures.TEXTURE, "FREE": textures.FREE, "SCENE": web_view.SCENE,
+        "HEAD": web_view.HEAD, "LIGHT": web_view.LIGHT, "GEOM": web_view.GEOM,
     }  # fmt: skip
     parts = _numbers(text, "VERTICES|INDICES|COMMANDS|DIFFERENCE|FLOATS|WIDE")
     assert parts == {name: getattr(draw_lists, name) for name in parts} and len(parts) == 6
     shaders = _numbers(_text("world/shaders.js"), "MOST_LIGHTS")
-    assert shaders == {"MOST_LIGHTS": scene_words.MOST_LIGHTS}
+    assert shaders == {"MOST_LIGHTS": web_view.MOST_LIGHTS}
 
 
 @needs_page

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 import pytest
 from imgui_bundle import imgui
 
-from mjrig.editor.web.browsers import Browser
-from mjrig.editor.web.inbox import Presence
+from mjrig.editor.web.browsers import Browser, Presence
 from mjrig.editor.web.input_events import _KEYS
 from mjrig.editor.web.protocol import MESSAGES, Event, parse
 from tests.campaign import Tally

@@ -13,8 +13,8 @@ from PIL import Image
 
 from mjrig.editor.ui.panel import Panel
 from mjrig.editor.web import connection as connecting
-from mjrig.editor.web.inbox import Presence
-from mjrig.editor.web.photographs import Photographs
+from mjrig.editor.web.browsers import Presence
+from mjrig.editor.web.file_transfer import Photographs
 from mjrig.editor.web.protocol import MESSAGES, MalformedError, Role, parse
 from mjrig.editor.web.server import LOGGED_A_MINUTE, RejectionLog, Server, ServerSettings
 from mjrig.editor.web.websocket import ProtocolError

@@ -12,9 +12,9 @@ from imgui_bundle import imgui
 
 from mjrig.editor.ui import colours
 from mjrig.editor.web.draw_lists import MARGIN
+from mjrig.editor.web.file_transfer import is_good_name
 from mjrig.editor.web.protocol import MESSAGES, MalformedError, parse
-from mjrig.editor.web.scene_words import GEOM, HEAD, LIGHT, SceneWords, _by_name
-from mjrig.editor.web.uploads import is_good_name
+from mjrig.editor.web.web_view import GEOM, HEAD, LIGHT, SceneWords, _by_name
 from tests.editor.web.live_bench import Bench, Page, live_bench
 from tests.editor.web.slow_line import SlowLine
 

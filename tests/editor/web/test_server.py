@@ -14,13 +14,13 @@ from typing import Any
 
 import pytest
 
+from mjrig.core.errors import SceneError
 from mjrig.editor.web import connection as connecting
 from mjrig.editor.web import server as serving
 from mjrig.editor.web.browsers import Browser
 from mjrig.editor.web.requests import Tokens
 from mjrig.editor.web.server import LOGGED_A_MINUTE, Server, ServerSettings
 from mjrig.editor.web.websocket import BINARY, TEXT, ProtocolError, Receiver, packed
-from mjrig.errors import SceneError
 from tests.editor.web.chromium import Line, wait_for
 
 ASSET: tuple[bytes, str, dict[str, str]] = (b"x" * 100, "application/octet-stream", {})

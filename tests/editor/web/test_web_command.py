@@ -14,9 +14,9 @@ import pytest
 
 import mjrig
 from mjrig.cli import show as showing
+from mjrig.core.errors import MjrigError
 from mjrig.editor.web.server import Server, ServerSettings
 from mjrig.editor.web_main import _tell
-from mjrig.errors import MjrigError
 from tests.editor.web.chromium import Line
 from tests.editor.windows import SWINGS
 from tests.places import ROOT
@@ -103,13 +103,13 @@ def test_a_world_is_shown_as_a_picture_where_there_is_no_notebook(
         path.write_bytes(b"\x89PNG")
         return None
 
-    monkeypatch.setattr("mjrig.sim.picture.draw", draw)
+    monkeypatch.setattr("mjrig.core.sim.rendering.draw", draw)
     world = mjrig.World(mjrig.Scene.parse(SWINGS), "python")
     shown = mjrig.show(world)
     shown.save(tmp_path / "world.png")
     assert (tmp_path / "world.png").read_bytes() == shown._repr_png_() == b"\x89PNG"
     assert drawn == [world.model]
-    monkeypatch.setattr("mjrig.sim.picture.draw", lambda *given: "egl: no display")
+    monkeypatch.setattr("mjrig.core.sim.rendering.draw", lambda *given: "egl: no display")
     with pytest.raises(MjrigError, match="no picture of the world: egl"):
         mjrig.show(world)
     monkeypatch.setattr(showing, "entry_points", lambda group: [])
@@ -126,7 +126,7 @@ def test_a_loop_shows_what_comes_next_and_leaves_the_world_as_it_was(
         drawn.append((states, seconds))
         path.write_bytes(b"RIFF")
 
-    monkeypatch.setattr("mjrig.sim.picture.draw_loop", draw_loop)
+    monkeypatch.setattr("mjrig.core.sim.rendering.draw_loop", draw_loop)
     world = mjrig.World(mjrig.Scene.parse(SWINGS), "python")
     world.data.qpos[:] = 0.3
     world.step(50)
@@ -144,7 +144,7 @@ def test_a_loop_shows_what_comes_next_and_leaves_the_world_as_it_was(
     for wrong in (-1.0, 31.0, float("nan")):
         with pytest.raises(mjrig.PropertyError, match="a loop lasts 0 to 30 s"):
             mjrig.show(world, seconds=wrong)
-    monkeypatch.setattr("mjrig.sim.picture.draw_loop", lambda *given: "egl: no display")
+    monkeypatch.setattr("mjrig.core.sim.rendering.draw_loop", lambda *given: "egl: no display")
     with pytest.raises(MjrigError, match="no loop of the world: egl"):
         mjrig.show(world, live=False, seconds=0.1)
 

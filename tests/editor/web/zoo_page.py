@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mjrig.editor.web.model_assets import ModelAssets
-from mjrig.editor.web.scene_words import SceneWords
+from mjrig.editor.web.web_view import SceneWords
 from tests.editor.web.chromium import Tab
 from tests.editor.web.zoo import SIZE, Animal
 

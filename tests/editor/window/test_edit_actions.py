@@ -4,8 +4,8 @@ import pytest
 
 pytest.importorskip("imgui_bundle")
 
-from mjrig.editor.window.edit_actions import EditActions
-from mjrig.scene_edit.scene import Scene
+from mjrig.core.scene.editing.scene import Scene
+from mjrig.editor.window.window_parts import EditActions
 from tests.editor.ui_driver import editor_state
 from tests.places import SCENES
 

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from imgui_bundle import imgui
 
+from mjrig.core.errors import MjrigError
+from mjrig.core.scene.editing.scene import Scene
+from mjrig.core.sim.world import World
 from mjrig.editor.session.session import Session
 from mjrig.editor.session.simulation import Simulation
-from mjrig.errors import MjrigError
-from mjrig.scene_edit.scene import Scene
-from mjrig.sim.world import World
 from tests.campaign import Tally
 from tests.editor.windows import Bench
 
@@ -35,8 +35,8 @@ actors:
       - {type: "own:Counter"}
 """
 MORE = "mjrig: 1\nactors:\n  - {name: other, model: arm.xml, pose: {position: [0, 3, 0]}}\n"
-OWN = """from mjrig.properties.component import ActorComponent
-from mjrig.properties.scalar_kinds import Float
+OWN = """from mjrig.core.properties.component import ActorComponent
+from mjrig.core.properties.scalar_kinds import Float
 
 class Counter(ActorComponent):
     \'\'\'Counts.\'\'\'

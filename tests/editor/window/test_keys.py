@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 from imgui_bundle import imgui
 
-from mjrig.editor.ui.chords import global_chord, single_key
-from mjrig.editor.ui.modifiers import CTRL, Modifiers
+from mjrig.editor.ui.key_chords import CTRL, Modifiers, global_chord, single_key
 from mjrig.editor.viewport import cameras
-from mjrig.editor.window.command import Command
+from mjrig.editor.window.window_commands import Command
 from tests.editor.windows import SWINGS, Bench, point_at_viewport, press
 
 KEY = imgui.Key

@@ -5,18 +5,18 @@ from typing import Any
 import pytest
 from imgui_bundle import imgui
 
+from mjrig.core.properties import registry
+from mjrig.core.properties.component import Component
+from mjrig.core.scene.editing.scene import Actor
+from mjrig.editor.assets.actor_menu import icon_of_asset, icon_of_path
 from mjrig.editor.assets.hierarchy import delete
-from mjrig.editor.assets.kind_icons import icon_of_asset, icon_of_path
-from mjrig.editor.edits.change_text import change_text
 from mjrig.editor.edits.edits import UNSET, Edit
+from mjrig.editor.edits.undo import change_text
 from mjrig.editor.inspector.fields import EditedObject, fields_of
-from mjrig.editor.inspector.rows import by_category
+from mjrig.editor.inspector.property_rows import by_category
 from mjrig.editor.session.panel_edits import PanelEdits
 from mjrig.editor.ui import colours, icons
 from mjrig.editor.viewport import cameras
-from mjrig.properties import registry
-from mjrig.properties.component import Component
-from mjrig.scene_edit.actor import Actor
 from tests.editor.ui_driver import plain_imgui
 from tests.editor.windows import SWINGS, Bench, menu
 

@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 from imgui_bundle import imgui
 
-from mjrig.editor.ui.clipped import seen_rows
-from mjrig.editor.window.pace import AWAITING_FRAMES, IDLE_FRAMES, MOST_FRAMES, Pace
+from mjrig.editor.ui.layout import seen_rows
+from mjrig.editor.window.app import AWAITING_FRAMES, IDLE_FRAMES, MOST_FRAMES, Pace
 from tests.editor.ui_driver import plain_imgui
 from tests.editor.windows import SWINGS, Bench
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from imgui_bundle import hello_imgui, imgui
 
-from mjrig.editor.ui.chords import chord, global_chord
+from mjrig.editor.ui.key_chords import chord, global_chord
 from tests.editor.windows import SWINGS, Bench, press
 
 KEY = imgui.Key

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from imgui_bundle import imgui
 
-from mjrig.control.setpoints import Source
+from mjrig.core.control.setpoints import Source
 from mjrig.editor.session import autosave
-from mjrig.editor.session.sim_thread import AS_FAST_AS_POSSIBLE
+from mjrig.editor.session.simulation import AS_FAST_AS_POSSIBLE
 from mjrig.editor.window.toolbar import SPEEDS, commanders, neighbour, speed_text
 from tests.editor.windows import SWINGS, Bench, point_at_viewport, press
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from mjrig.core.files.sandbox import trusted_folders
 from mjrig.editor.session.user_files import trust_store
-from mjrig.files.trust import trusted_folders
 from tests.editor.windows import SWINGS, Bench
 from tests.worlds import hinge
 

@@ -5,10 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from mjrig.editor.assets.examples import examples
-from mjrig.editor.assets.pictures import Pictures
-from mjrig.editor.assets.thumbnails import Thumbnails
-from mjrig.editor.session.recent_files import MOST, note_recent, recent_files
+from mjrig.editor.assets.assets import examples
+from mjrig.editor.assets.thumbnails import Pictures, Thumbnails
+from mjrig.editor.session.user_files import MOST, note_recent, recent_files
 from mjrig.editor.window.tour import tour_steps
 from tests.editor.windows import SWINGS, Bench, menu
 

@@ -8,19 +8,19 @@ import numpy as np
 import pytest
 from imgui_bundle import imgui
 
-from mjrig.editor.assets.opening import open_file
+from mjrig.core.scene.editing.scene import Scene
+from mjrig.core.sim.world import World
 from mjrig.editor.edits.edits import Edit
-from mjrig.editor.edits.kept_changes import kept_changes
+from mjrig.editor.edits.play_mode_edits import kept_changes
 from mjrig.editor.session.autosave import Autosave, unsaved
 from mjrig.editor.session.session import Session
-from mjrig.editor.session.sim_thread import SimThread
+from mjrig.editor.session.simulation import SimThread
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.ui.path_dialog import listing
-from mjrig.editor.viewport.views import NullView
+from mjrig.editor.viewport.scene_renderer import NullView
+from mjrig.editor.window.scene_files import open_file
 from mjrig.editor.window.window import Window
-from mjrig.gains.gain_rows import gain_rows
-from mjrig.scene_edit.scene import Scene
-from mjrig.sim.world import World
+from mjrig.lab.gains.gain_rows import gain_rows
 from tests.editor.ui_driver import run_ui_tests, wait_until
 from tests.editor.windows import BOX, BOXES, SWINGS, Bench, menu, point_at_viewport, press
 

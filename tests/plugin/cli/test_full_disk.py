@@ -11,7 +11,7 @@ import pytest
 import mjrig
 from mjrig.cli.main import main
 from tests.campaign import CAMPAIGN
-from tests.plugin.tuning.sweeps.swept import KP, hinge_scene
+from tests.plugin.lab.sweep.swept import KP, hinge_scene
 
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux" or os.geteuid() != 0, reason="mounts a small disk, which root can"

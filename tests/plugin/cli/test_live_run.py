@@ -8,7 +8,7 @@ import pytest
 import mjrig
 from mjrig.cli.live_run import LiveRun
 from mjrig.cli.main import main
-from mjrig.scene_edit.watch import watched_files
+from mjrig.core.scene.editing.file_watch import watched_files
 from tests.places import SCENES
 from tests.worlds import arm, hinge
 

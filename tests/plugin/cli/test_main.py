@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from mjrig.cli.main import main
-from mjrig.errors import SceneError
-from mjrig.readings.events import Event, folded
+from mjrig.core.control.events import Event, folded
+from mjrig.core.errors import SceneError
 
 SCENE = """\
 mjrig: 1
@@ -241,7 +241,9 @@ def test_debug_shows_the_traceback(scene: str) -> None:
 def test_components_lists_every_type_with_its_home(capsys: Output) -> None:
     assert main(["components"]) == 0
     rows = {line.split()[0]: line.split() for line in capsys.readouterr().out.splitlines()}
-    assert rows["PDController"][2] == "mjrig.components.controllers.pd_controller:PDController"
+    assert (
+        rows["PDController"][2] == "mjrig.components.controllers.feedback_controllers:PDController"
+    )
     assert {"type", "PassthroughController", "TrotGait"} <= set(rows)
 
 
@@ -278,7 +280,7 @@ def test_schema_prints_json_schema(capsys: Output) -> None:
 def test_the_bundled_scenes_fit_the_schema(capsys: Output, name: str) -> None:
     jsonschema = pytest.importorskip("jsonschema")
     main(["schema"])
-    from mjrig.scene_edit.scene import Scene
+    from mjrig.core.scene.editing.scene import Scene
 
     schema = json.loads(capsys.readouterr().out)  # a valid one: test_schema.py
     jsonschema.Draft202012Validator(schema).validate(Scene.load(bundled(name)).to_data())

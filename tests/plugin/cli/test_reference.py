@@ -6,15 +6,14 @@ from collections import Counter
 import pytest
 
 from mjrig.cli.reference import Page, anchor, describe, reference_page
-from mjrig.components.controllers.pd_controller import PDController
-from mjrig.properties import registry
-from mjrig.properties.actions import action
-from mjrig.properties.has_properties import HasProperties
-from mjrig.properties.scalar_kinds import Bool, Float
-from mjrig.scene.pose import Pose
-from mjrig.scene.sim_options import SimOptions
-from mjrig.scene_edit.actor import Actor
-from mjrig.scene_edit.scene import Scene
+from mjrig.components.controllers.feedback_controllers import PDController
+from mjrig.core.properties import registry
+from mjrig.core.properties.actions import action
+from mjrig.core.properties.has_properties import HasProperties
+from mjrig.core.properties.scalar_kinds import Bool, Float
+from mjrig.core.scene.editing.scene import Actor, Scene
+from mjrig.core.scene.mujoco_options import SimOptions
+from mjrig.core.scene.pose import Pose
 
 # The reference page -----------------------------------------------------------------------------
 

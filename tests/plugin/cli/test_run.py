@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import mjrig
-from mjrig.check import check
 from mjrig.cli.main import main
 from mjrig.cli.run import UnwrittenError, run
-from mjrig.control.base import base_position
-from mjrig.readings.sampler import SampleLog
-from mjrig.terminal.progress import Progress, Waiting
+from mjrig.core.control.articulation import base_position
+from mjrig.core.control.sampler import SampleLog
+from mjrig.core.progress import Progress, Waiting
+from mjrig.lab.check import preflight
 from tests.worlds import arm
 
 SCENE = """\
@@ -108,7 +108,7 @@ actors:
         "ball: base moved by (+0.000, +0.000, -0.000) to (0.000, 0.000, 0.100) m",
         "events: none",
     ]
-    assert check.report(world).splitlines()[0] == "without actuators: ground, ball"
+    assert preflight.report(world).splitlines()[0] == "without actuators: ground, ball"
 
 
 def test_the_scenes_own_camera_takes_the_picture(
@@ -118,7 +118,7 @@ def test_the_scenes_own_camera_takes_the_picture(
     (tmp_path / "arm.xml").write_text(arm().replace("<worldbody>", hero))
     text = "mjrig: 1\nactors:\n  - {name: a, model: arm.xml}\n"
     asked: list[str] = []
-    monkeypatch.setattr("mjrig.sim.picture.draw", lambda *given: asked.append(given[3]))
+    monkeypatch.setattr("mjrig.core.sim.rendering.draw", lambda *given: asked.append(given[3]))
     for more in ("", "  - {name: view, prop: {type: CameraProp}}\n"):
         world = mjrig.World(mjrig.Scene.parse(text + more, tmp_path))
         run(world, 0.0, picture=tmp_path / "p.png")
@@ -173,7 +173,7 @@ def test_a_picture_of_the_end_is_drawn(world: mjrig.World, tmp_path: Path) -> No
 def test_a_picture_that_cannot_be_drawn_is_an_error_after_the_summary(
     models: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("mjrig.sim.picture.draw", lambda *rest: "egl: no display")
+    monkeypatch.setattr("mjrig.core.sim.rendering.draw", lambda *rest: "egl: no display")
     (models / "s.yaml").write_text(SCENE)
     words = ["run", str(models / "s.yaml"), "--duration", "0.01", "--picture", "p.png"]
     assert main(words) == 1

@@ -10,8 +10,8 @@ import yaml
 
 from mjrig.cli.schema import file_schema, scene_schema
 from mjrig.components import PDController
-from mjrig.properties import registry
-from mjrig.properties.has_properties import HasProperties
+from mjrig.core.properties import registry
+from mjrig.core.properties.has_properties import HasProperties
 
 jsonschema = pytest.importorskip("jsonschema", reason="needs the extra 'dev'")
 

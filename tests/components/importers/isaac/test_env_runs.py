@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 import mjrig
-from mjrig.check.finding import Level
-from mjrig.components.importers.importing import Imported, import_policy
+from mjrig.components.importers.policy_import import Imported, import_policy
 from mjrig.components.importers.sources.overrides import Overrides
 from mjrig.components.policies.policy import Policy
 from mjrig.components.policies.policy_file import PolicyFile
-from mjrig.components.policies.terms.kinds import Range
+from mjrig.components.policies.terms.property_kinds import Range
+from mjrig.core.findings import Level
 from tests.components.importers import biped
 from tests.components.importers.isaac import runs
 
@@ -679,7 +679,7 @@ def test_a_delay_of_measurements_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_report_has_every_finding_as_data(tmp_path: Path) -> None:
-    from mjrig.components.importers.report import report_data
+    from mjrig.components.importers.policy_import import report_data
 
     data = report_data(imported(tmp_path, runs.env()))
     assert json.dumps(data) and data["stack"] == "isaac_lab"

@@ -12,7 +12,7 @@ import mujoco
 import pytest
 
 import mjrig
-from mjrig.components.importers.importing import import_policy
+from mjrig.components.importers.policy_import import import_policy
 from tests.campaign import Tally
 from tests.components.importers import biped
 from tests.components.importers.comparing import difference, or_refused

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import mjrig
-from mjrig.components.importers.importing import import_policy
+from mjrig.components.importers.policy_import import import_policy
 from tests import networks
 from tests.campaign import Tally
 from tests.components.importers import biped

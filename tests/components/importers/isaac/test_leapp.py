@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import mjrig
-from mjrig.components.importers.importing import Imported, import_policy
+from mjrig.components.importers.policy_import import Imported, import_policy
 from mjrig.components.policies.policy_file import PolicyFile
 from tests.components.importers.isaac import bundles, runs
 

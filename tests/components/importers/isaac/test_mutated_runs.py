@@ -11,8 +11,8 @@ from mjrig.components.importers.sources.overrides import Overrides
 from mjrig.components.importers.sources.robot import Robot
 from mjrig.components.importers.sources.source import open_files
 from mjrig.components.importers.stack_registry import recognised, stack_named
-from mjrig.components.policies.safetensors import read_safetensors
-from mjrig.errors import MjrigError
+from mjrig.components.policies.leapp import read_safetensors
+from mjrig.core.errors import MjrigError
 from tests.campaign import Tally
 from tests.components.importers import biped
 from tests.components.importers.isaac import bundles, runs

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import mjrig
-from mjrig.components.importers.importing import Imported, import_policy
+from mjrig.components.importers.policy_import import Imported, import_policy
 from mjrig.components.importers.sources.overrides import Overrides
 from mjrig.components.policies.policy_file import PolicyFile
 from tests.campaign import CAMPAIGN

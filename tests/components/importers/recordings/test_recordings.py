@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from mjrig.errors import RecordingError
-from mjrig.recording.reading import read_recording
-from mjrig.recording.recording import ActorRecording, Recording
+from mjrig.core.errors import RecordingError
+from mjrig.data.recording.readers import read_recording
+from mjrig.data.recording.recording import ActorRecording, Recording
 
 TURN = np.array([np.cos(0.3), 0.0, 0.0, np.sin(0.3)])  # wxyz: 0.6 rad about z
 ROWS = 4

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 import mjrig
-from mjrig.components.importers.importing import import_policy
+from mjrig.components.importers.policy_import import import_policy
 from tests.campaign import Tally
 from tests.components.importers import biped
 from tests.components.importers.comparing import difference, or_refused

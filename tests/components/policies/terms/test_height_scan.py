@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import mjrig
-from mjrig.components.policies.terms.ray_grid import RayGrid
+from mjrig.components.policies.terms.height_scan import RayGrid
 from tests.components.policies.terms.test_terms import watched
 
 KINDS = ("box", "sphere", "capsule", "cylinder", "ellipsoid", "mesh", "hfield", "plane")

@@ -1,0 +1,149 @@
+"""Matching of a policy's joints to the model's, and detection of a different robot."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mjrig.components.importers.sources.policy_description import FoundPolicy, ValueOrder
+from mjrig.components.importers.sources.robot import Robot
+from mjrig.core.errors import BindingError
+from mjrig.core.names import how_many, listed, nearest
+
+#: Synonyms in joint names of other files.
+_SYNONYMS = (("foot", "wheel"),)
+_SUFFIXES = ("_joint", "_motor", "_act", "_actuator")
+#: Robots that files and models name; the longest name counts: h1_2, not h1.
+_KNOWN = ("a1", "aliengo", "anymal", "apollo", "atlas", "b1", "b2", "b2w", "berkeley", "cassie",
+          "go1", "go2", "go2w", "g1", "gr1t1", "gr1t2", "h1", "h1_2", "h2", "k1", "leap", "lite3",
+          "n1", "op3", "r1", "spot", "t1", "tita")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Matched:
+    """The joints of a policy in the model.
+
+    Attributes:
+        joints: local joint names, in policy order.
+        aliases: names in the source → names here, where they differ.
+        extra: joints with a motor that the policy does not drive.
+    """
+
+    joints: tuple[str, ...]
+    aliases: dict[str, str]
+    extra: tuple[str, ...]
+
+
+def match(found: FoundPolicy, robot: Robot) -> Matched:
+    """Match the joints of a policy with those of a model.
+
+    Raises:
+        BindingError: a joint is not in the model, or it has another number of motors.
+    """
+    if not robot.driven:
+        raise BindingError(
+            f"{robot.label}: has no actuator on a joint; add them to the model, or to a scene "
+            "(actuators: [{type: MotorActuator, joint: .*}]) and export it"
+        )
+    if found.order is ValueOrder.NAMES:
+        joints, aliases = _by_name(found, robot)
+    else:
+        joints, aliases = _by_index(found, robot), {}
+    extra = tuple(j for j in robot.joints if j not in joints)
+    return Matched(joints, aliases, extra)
+
+
+def _by_index(found: FoundPolicy, robot: Robot) -> tuple[str, ...]:
+    motors = robot.joints if found.order is ValueOrder.INDEX else robot.motors
+    places = found.motors or tuple(range(found.count))
+    highest = max(places, default=-1) + 1
+    whole = found.order is ValueOrder.INDEX or sorted(places) == list(range(found.count))
+    if highest > len(motors) or (whole and found.count != len(motors)):
+        raise BindingError(
+            f"the policy moves {how_many(found.count, 'joint')} and has only their indices, but "
+            f"{robot.label} has {how_many(len(motors), 'motor')} ({listed(motors)}). "
+            f"A policy for another robot{_whose(found)}? If not, name its joints: --joints"
+        )
+    return tuple(motors[i] for i in places)
+
+
+def _by_name(found: FoundPolicy, robot: Robot) -> tuple[tuple[str, ...], dict[str, str]]:
+    joints, aliases, missing = [], {}, []
+    for name in found.names:
+        joint = find_joint(name, robot)
+        if joint is None:
+            missing.append(name)
+            continue
+        if joint != name:
+            aliases[name] = joint
+        joints.append(joint)
+    if missing:
+        raise BindingError(_missing(found, robot, missing))
+    twice = next((j for i, j in enumerate(joints) if j in joints[:i]), None)
+    if twice is not None:
+        names = [n for n in found.names if aliases.get(n, n) == twice]
+        raise BindingError(f"{listed(names)} of the policy are all {twice!r} in {robot.label}")
+    return tuple(joints), aliases
+
+
+def _missing(found: FoundPolicy, robot: Robot, missing: Sequence[str]) -> str:
+    known = len(found.names) - len(missing)
+    if known < len(found.names) / 2:
+        return (
+            f"{known} of the policy's {how_many(len(found.names), 'joint')} are in {robot.label}: "
+            f"it has {listed(robot.joints)}; the policy moves {listed(found.names)}. "
+            f"A policy for another robot{_whose(found)}? If not, name its joints: --joints"
+        )
+    close = [(n, nearest(n, robot.joints)) for n in missing]
+    hints = [f"{n} (nearest: {c})" if c else n for n, c in close]
+    return (
+        f"{robot.label} has no joint for {listed(hints)} of the policy; --joints names them as "
+        "the model does"
+    )
+
+
+def _whose(found: FoundPolicy) -> str:
+    return f" ({found.robot})" if found.robot else ""
+
+
+def find_joint(name: str, robot: Robot) -> str | None:
+    """A joint by its own name, its actuator's, or a synonym."""
+    by_name = {b.actuator: b.joint for b in robot.driven} | {j: j for j in robot.joints}
+    if name in by_name:
+        return by_name[name]
+    wanted = essence(name)
+    fitting = {joint for other, joint in by_name.items() if essence(other) == wanted}
+    return fitting.pop() if len(fitting) == 1 else None
+
+
+def essence(name: str) -> str:
+    """A name without what files write differently."""
+    text = name.lower().replace("-", "_")
+    for suffix in _SUFFIXES:
+        text = text.removesuffix(suffix)
+    for one, other in _SYNONYMS:
+        text = re.sub(rf"(^|_){one}(_|$)", rf"\g<1>{other}\g<2>", text)
+    return text
+
+
+def other_robot(found: FoundPolicy, robot: Robot, said: str = "") -> str:
+    """A text if the files and the model's name are of different robots; or empty.
+
+    Names of files and folders are hints only; `said` is the robot by a user, who knows.
+    """
+    theirs = known_robot(found.robot)
+    if said:
+        if theirs and theirs != (known_robot(said) or said.lower()):
+            return f"the files are for the robot {theirs!r}, --robot says {said!r}"
+        return ""
+    names = {known_robot(robot.path.resolve().parent.name), known_robot(robot.path.stem)} - {""}
+    if theirs and names and theirs not in names:
+        ours = " or ".join(repr(name) for name in sorted(names))
+        return f"the files are for the robot {theirs!r}, the name {robot.label} is of {ours}"
+    return ""
+
+
+def known_robot(text: str) -> str:
+    """The robot a text names: `g1_description` → g1; empty: none that is known."""
+    words = f"_{'_'.join(re.split(r'[^a-z0-9]+', text.lower()))}_"
+    named = [name for name in _KNOWN if f"_{name}_" in words]
+    return max(named, key=len, default="")

@@ -1,0 +1,633 @@
+"""Clamps: effort limits of real motors by speed, position or a maximum, in any order."""
+
+import math
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import ClassVar, Self, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from mjrig.components.laws.pipeline_arrays import Array, Operation, PipelineSpace, clip
+from mjrig.core.errors import PropertyError
+from mjrig.core.properties.collection_kinds import Samples
+from mjrig.core.properties.component import Component
+from mjrig.core.properties.hooks import check_filled, fills, required
+from mjrig.core.properties.per_actuator import PerActuator, PerActuatorInput
+
+# Clamp --------------------------------------------------------------------------------------------
+# Clamps: effort limits of real motors, stackable in any order.
+
+
+T = TypeVar("T", bound=Component)
+#: Calls that compute bounds, and the arrays that hold the lowest and highest effort afterwards.
+Bounds = tuple[list[Operation], Array, Array]
+
+
+def twin(part: T) -> T:
+    """A copy of a part with its resolved values, unaffected by later changes."""
+    made = object.__new__(type(part))
+    made.__dict__.update(part.__dict__)  # values are replaced when they change, never written into
+    return made
+
+
+class Clamp(Component):
+    """Base class of clamps: properties and `apply`, or `bounds`.
+
+    A clamp that scales its parameters in `enter` sets `any_space`; one with only
+    `apply` runs in joint units with its resolved properties.
+    """
+
+    any_space: ClassVar[bool] = False
+
+    def _own_prepare(self) -> None:
+        self._space: PipelineSpace | None = None
+        #: Incremented with every change of the parameters: earlier programs are stale.
+        self._revision = 0
+
+    def use_space(self, space: PipelineSpace) -> None:
+        """Scale the resolved parameters into a space; called again after every change of them."""
+        self._space = space
+        self._revision += 1
+        self._own_enter(space)
+        self.enter(space)
+
+    def enter(self, space: PipelineSpace) -> None:
+        """Hook: scale the resolved parameters into a space, and make arrays of its shape."""
+
+    def _own_enter(self, space: PipelineSpace) -> None:
+        """The base classes' own part of `enter`."""
+
+    def _own_on_change(self, names: tuple[str, ...]) -> None:
+        if self._space is not None and self._slots is not None:
+            self.use_space(self._space)
+
+    def prepare_bounds(self, q: Array, qd: Array) -> Bounds | None:
+        """Hook: the bounds as calls on these very arrays; None: only `bounds` is implemented."""
+        return None
+
+    def bounds(self, q: Array, qd: Array) -> tuple[Array, Array]:
+        """Lowest and highest effort at this state."""
+        prepared = self.prepare_bounds(q, qd)
+        if prepared is None:
+            raise NotImplementedError(f"{type(self).__name__} has no bounds(q, qd)")
+        operations, low, high = prepared
+        for operation in operations:
+            operation()
+        return low, high
+
+    @required("bounds", "prepare_bounds")
+    @fills("out")
+    def apply(self, effort: Array, q: Array, qd: Array, out: Array) -> None:
+        """Write the clamped effort to `out`, which may be `effort` itself."""
+        bounds = self.bounds(q, qd)
+        try:
+            clip(effort, *bounds, out)
+        except (TypeError, ValueError):
+            self._check_bounds(bounds, out)
+            raise
+
+    def _check_bounds(self, bounds: object, effort: Array) -> None:
+        """Reject what `bounds` returned if it is not a lowest and a highest effort.
+
+        Raises:
+            PropertyError: it is something else, of another shape, or the two are swapped.
+        """
+        problem = ""
+        if not isinstance(bounds, tuple | list) or len(bounds) != 2:
+            problem = f"returned {bounds!r:.60}"
+        else:
+            try:
+                low, high = (np.broadcast_to(np.asarray(b, float), effort.shape) for b in bounds)
+            except (TypeError, ValueError):
+                shapes = " and ".join(str(np.shape(b)) for b in bounds)
+                problem = f"returned values of shape {shapes} for efforts of shape {effort.shape}"
+            else:
+                if swapped := np.flatnonzero(low > high).tolist():
+                    problem = f"returned a lowest effort above the highest, at index {swapped[0]}"
+        if problem:
+            raise PropertyError(
+                f"{self.label}: {type(self).__name__}.bounds {problem}; return (lowest, highest) "
+                "effort, each a number or one value per actuator"
+            )
+
+    def program(self, effort: Array, q: Array, qd: Array, out: Array) -> list[Operation]:
+        """`apply` as calls that hold these very arrays, until a parameter changes."""
+        prepared = self.prepare_bounds(q, qd)
+        overridden = type(self).apply is not Clamp.apply or type(self).bounds is not Clamp.bounds
+        if prepared is None or overridden:
+            if type(self).apply is Clamp.apply:  # swapped bounds would clamp without an error
+                self._check_bounds(self.bounds(q, qd), effort)
+            return [partial(apply_clamp, self, effort, q, qd, out)]
+        operations, low, high = prepared
+        return [*operations, partial(clip, effort, low, high, out)]
+
+    def over_rows(self, rows: int) -> Self:
+        """A copy that applies to arrays (rows, n)."""
+        made = twin(self)
+        assert self._space is not None
+        made.use_space(replace(self._space, batch=rows))
+        return made
+
+    def bound_slopes(self, q: Array, qd: Array) -> tuple[Array, Array, Array, Array]:
+        """∂low/∂q, ∂low/∂qd, ∂high/∂q, ∂high/∂qd.
+
+        Raises:
+            NotImplementedError: the clamp has none.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no derivative")
+
+    def why_not_compiled(self) -> str:
+        """Why the clamp has no compiled form; empty if it has."""
+        return f"{type(self).__name__} is a Python clamp without a compiled form"
+
+    def why_not_native(self) -> str:
+        """Why the clamp has no MuJoCo form; empty if it has."""
+        return f"MuJoCo has no actuator limit that does what {type(self).__name__} does"
+
+
+def apply_clamp(clamp: Clamp, effort: Array, q: Array, qd: Array, out: Array) -> None:
+    """Let a clamp write the clamped effort to `out`, which may be `effort` itself.
+
+    Raises:
+        PropertyError: it returned the effort instead.
+    """
+    result = clamp.apply(effort, q, qd, out)
+    if result is not None:
+        check_filled(clamp, "apply", result, out)
+
+
+def acted_counter(
+    raw: Array, before: Array, after: Array, count: npt.NDArray[np.int64]
+) -> Operation:
+    """Count the actuators a clamp acted on; comparing bytes is the cheapest way to see none."""
+
+    def look() -> None:
+        if before.tobytes() != after.tobytes():
+            count_acted(raw, before, after, count)
+
+    return look
+
+
+def count_acted(raw: Array, before: Array, after: Array, count: npt.NDArray[np.int64]) -> None:
+    """Count where a clamp acted; a raw effort that is not finite is held back instead."""
+    np.add(count, (before != after) & np.isfinite(raw), count)
+
+
+class MaxEffort(Clamp):
+    """min_effort ≤ τ ≤ max_effort; without min_effort the range is symmetric."""
+
+    any_space = True
+
+    max_effort = PerActuator(
+        constant=math.inf, min=0.0, unit="N·m", category="Limits", doc="Largest effort."
+    )
+    min_effort = PerActuator(
+        constant=math.nan,
+        max=0.0,
+        unit="N·m",
+        category="Limits",
+        doc="Smallest effort, negative; not given: −max_effort.",
+    )
+
+    def __init__(
+        self, max_effort: PerActuatorInput = math.inf, min_effort: PerActuatorInput = None
+    ) -> None:
+        super().__init__(max_effort=max_effort)
+        if min_effort is not None:
+            self.assign({"min_effort": min_effort})
+
+    def _own_enter(self, space: PipelineSpace) -> None:
+        super()._own_enter(space)
+        self.load_limits(np.where(np.isnan(self.min_effort), -self.max_effort, self.min_effort),
+                         self.max_effort)  # fmt: skip
+
+    def load_limits(self, low: Array, high: Array) -> None:
+        """Take limits given in joint units."""
+        space = self._space
+        assert space is not None
+        self._revision += 1
+        a, b = space.effort(low), space.effort(high)
+        self._low, self._high = np.minimum(a, b), np.maximum(a, b)
+
+    def narrow(self, size: float) -> None:
+        """Allow no more than ±size, in the units of the space."""
+        self._low, self._high = np.maximum(self._low, -size), np.minimum(self._high, size)
+
+    def over_rows(self, rows: int) -> Self:
+        return self  # its limits are (n,) whatever they are applied to
+
+    def prepare_bounds(self, q: Array, qd: Array) -> Bounds:
+        return [], self._low, self._high
+
+    def bound_slopes(self, q: Array, qd: Array) -> tuple[Array, Array, Array, Array]:
+        zero = np.zeros_like(q)
+        return zero, zero, zero, zero
+
+    def why_not_compiled(self) -> str:
+        return ""
+
+    def why_not_native(self) -> str:
+        return ""
+
+
+class DCMotor(Clamp):
+    """Torque-speed curve: hi = min(sat (1 − v/vlim), max), lo = max(−sat (1 + v/vlim), −max).
+
+    The speed saturates at the corner speed vlim (1 + max/sat).
+    """
+
+    any_space = True
+
+    saturation_effort = PerActuator(
+        constant=math.inf, min=0.0, unit="N·m", category="Motor", doc="Stall effort."
+    )
+    velocity_limit = PerActuator(
+        constant=math.inf,
+        min=0.0,
+        above=True,
+        unit="rad/s",
+        category="Motor",
+        doc="No-load speed.",
+    )
+    max_effort = PerActuator(
+        constant=math.inf, min=0.0, unit="N·m", category="Motor", doc="Continuous effort limit."
+    )
+
+    def __init__(
+        self,
+        saturation_effort: PerActuatorInput = math.inf,
+        velocity_limit: PerActuatorInput = math.inf,
+        max_effort: PerActuatorInput = math.inf,
+    ) -> None:
+        super().__init__(
+            saturation_effort=saturation_effort,
+            velocity_limit=velocity_limit,
+            max_effort=max_effort,
+        )
+
+    def _own_validate(self) -> None:
+        if self._slots is not None:
+            bad = np.isinf(self.saturation_effort) & np.isfinite(self.velocity_limit)
+            if bad.any():
+                name = self._slots.names[int(bad.argmax())]
+                raise PropertyError(
+                    f"{self.label}.saturation_effort: must be finite where velocity_limit is, "
+                    f"got inf for {name!r}",
+                    ("saturation_effort",),
+                )
+
+    def _own_enter(self, space: PipelineSpace) -> None:
+        super()._own_enter(space)
+        self._own_validate()
+        self._saturation = space.effort_size(self.saturation_effort)
+        self._limit = space.motion_size(self.velocity_limit)
+        self._max = space.effort_size(self.max_effort)
+        one = np.ones(1, space.dtype)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = self._max / self._saturation
+            corner = self._limit * (one + ratio)
+        plain = (self._saturation > 0.0) & ~np.isnan(ratio)
+        self._corner = np.where(plain, corner, self._limit)
+        self._minus_corner, self._minus_max = -self._corner, -self._max
+        self._speed = space.zeros()
+        # Both ends of the curve at once: 1 − v/vlim above, −1 − v/vlim below.
+        self._ends = np.zeros((2, *space.shape), space.dtype)
+        unbounded = np.full_like(self._max, np.inf)
+        self._least = np.stack([-unbounded, self._minus_max]).reshape(2, *self._row(space))
+        self._most = np.stack([self._max, unbounded]).reshape(2, *self._row(space))
+        self._signs = np.array([1, -1], space.dtype).reshape(2, *(1 for _ in space.shape))
+
+    @staticmethod
+    def _row(space: PipelineSpace) -> tuple[int, ...]:
+        """The shape of one value per actuator that fits arrays of the pipeline's shape."""
+        return (*(1 for _ in space.shape[1:]), space.size)
+
+    def prepare_bounds(self, q: Array, qd: Array) -> Bounds:
+        speed, ends = self._speed, self._ends
+        high, low = ends
+        return (
+            [
+                partial(clip, qd, self._minus_corner, self._corner, speed),
+                partial(np.divide, speed, self._limit, speed),
+                partial(np.subtract, self._signs, speed, ends),
+                partial(np.multiply, self._saturation, ends, ends),
+                partial(clip, ends, self._least, self._most, ends),
+            ],
+            low,
+            high,
+        )
+
+    def bound_slopes(self, q: Array, qd: Array) -> tuple[Array, Array, Array, Array]:
+        low, high = self.bounds(q, qd)
+        zero = np.zeros_like(q)
+        inside = np.abs(qd) < self._corner
+        slope = np.where(inside, -self._saturation / self._limit, 0.0)
+        slope = np.where(np.isnan(slope), 0.0, slope)
+        on_low, on_high = low > self._minus_max, high < self._max
+        return zero, np.where(on_low, slope, 0.0), zero, np.where(on_high, slope, 0.0)
+
+    def why_not_compiled(self) -> str:
+        return ""
+
+    def why_not_native(self) -> str:
+        return ""
+
+
+# Torque speed curve -------------------------------------------------------------------------------
+# TorqueSpeedCurve: a clamp with the driving and the braking limits of a geared motor.
+
+
+class TorqueSpeedCurve(Clamp):
+    """|τ| ≤ y1 while it drives (τ·v > 0), y2 while it brakes; both fade to 0 from x1 to x2.
+
+    Up to the speed x1 the limits are whole; from there on y·(1 − (|v| − x1)/(x2 − x1)), and 0
+    beyond x2: unlike `DCMotor`, a motor that is turned faster than x2 can neither drive nor brake.
+    """
+
+    any_space = True
+
+    x1 = PerActuator(
+        constant=math.inf,
+        min=0.0,
+        unit="rad/s",
+        category="Motor",
+        doc="Highest speed at full effort; not given: at any speed.",
+    )
+    x2 = PerActuator(
+        constant=math.inf, min=0.0, unit="rad/s", category="Motor", doc="Speed without effort."
+    )
+    y1 = PerActuator(
+        constant=math.inf,
+        min=0.0,
+        unit="N·m",
+        category="Motor",
+        doc="Largest effort in the direction of motion.",
+    )
+    y2 = PerActuator(
+        constant=math.nan,
+        min=0.0,
+        unit="N·m",
+        category="Motor",
+        doc="Largest effort against the motion, and at rest; not given: y1.",
+    )
+
+    def __init__(
+        self,
+        x1: PerActuatorInput = math.inf,
+        x2: PerActuatorInput = math.inf,
+        y1: PerActuatorInput = math.inf,
+        y2: PerActuatorInput = None,
+    ) -> None:
+        super().__init__(x1=x1, x2=x2, y1=y1)
+        if y2 is not None:
+            self.assign({"y2": y2})
+
+    def _own_validate(self) -> None:
+        if self._slots is None:
+            return
+        fades = np.isfinite(self.x2)
+        for name, bad, wanted in (
+            ("x2", (self.x1 >= self.x2) & (fades | np.isfinite(self.x1)), "must be above x1"),
+            ("y1", fades & np.isinf(self.y1), "must be finite where x2 is"),
+        ):
+            if bad.any():
+                i = int(bad.argmax())
+                value = self.__dict__[name][i]
+                raise PropertyError(
+                    f"{self.label}.{name}: {wanted}, got {value:g} for {self._slots.names[i]!r}",
+                    (name,),
+                )
+
+    def _own_enter(self, space: PipelineSpace) -> None:
+        super()._own_enter(space)
+        self._own_validate()
+        self._x1 = space.motion_size(self.x1)
+        self._driving = space.effort_size(self.y1)
+        self._braking = space.effort_size(np.where(np.isnan(self.y2), self.y1, self.y2))
+        with np.errstate(invalid="ignore"):  # inf − inf: no width
+            width = space.motion_size(self.x2) - self._x1
+        self._driving_slope, self._braking_slope = (
+            self._slope(limit, width) for limit in (self._driving, self._braking)
+        )
+        self._over, self._drive, self._brake = (space.zeros() for _ in range(3))
+        self._low, self._high = space.zeros(), space.zeros()
+        self._zero = space.zeros()
+        self._forward, self._backward = (np.zeros(space.shape, np.bool_) for _ in range(2))
+
+    @staticmethod
+    def _slope(limit: Array, width: Array) -> Array:
+        """Change of a limit with the speed beyond x1; a limit that never fades has none."""
+        fades = np.isfinite(width) & np.isfinite(limit)
+        return np.where(fades, -limit / np.where(fades, width, 1.0), 0.0).astype(limit.dtype)
+
+    def prepare_bounds(self, q: Array, qd: Array) -> Bounds:
+        over, drive, brake, zero = self._over, self._drive, self._brake, self._zero
+        low, high = self._low, self._high
+        return (
+            [
+                partial(np.absolute, qd, over),
+                partial(np.subtract, over, self._x1, over),
+                partial(np.maximum, over, zero, out=over),
+                partial(np.multiply, self._driving_slope, over, drive),
+                partial(np.add, drive, self._driving, drive),
+                partial(np.maximum, drive, zero, out=drive),
+                partial(np.multiply, self._braking_slope, over, brake),
+                partial(np.add, brake, self._braking, brake),
+                partial(np.maximum, brake, zero, out=brake),
+                partial(np.greater, qd, zero, self._forward),
+                partial(np.less, qd, zero, self._backward),
+                partial(np.copyto, high, brake),
+                partial(np.copyto, high, drive, where=self._forward),
+                partial(np.copyto, low, brake),
+                partial(np.copyto, low, drive, where=self._backward),
+                partial(np.negative, low, low),
+            ],
+            low,
+            high,
+        )
+
+    def bound_slopes(self, q: Array, qd: Array) -> tuple[Array, Array, Array, Array]:
+        low, high = self.bounds(q, qd)
+        zero, sign = np.zeros_like(q), np.sign(qd)
+        fading = np.abs(qd) > self._x1
+        on_high = np.where(qd > 0.0, self._driving_slope, self._braking_slope) * sign
+        on_low = -np.where(qd < 0.0, self._driving_slope, self._braking_slope) * sign
+        return (
+            zero,
+            np.where(fading & (low < 0.0), on_low, 0.0),
+            zero,
+            np.where(fading & (high > 0.0), on_high, 0.0),
+        )
+
+    def why_not_compiled(self) -> str:
+        return ""
+
+    def why_not_native(self) -> str:
+        return (
+            "MuJoCo has no actuator limit that differs between driving and braking, "
+            "as TorqueSpeedCurve's does"
+        )
+
+
+# Position table -----------------------------------------------------------------------------------
+# PositionTable: effort limits that depend on the joint position.
+
+
+class PositionTable(Clamp):
+    """|τ| ≤ L(q), piecewise linear in the joint position, constant beyond the ends.
+
+    One table for all actuators, or one each. At a repeated position the left value applies.
+    """
+
+    any_space = True
+
+    positions = Samples(
+        [],
+        unit="rad",
+        category="Table",
+        doc="Joint positions, not decreasing; one row per actuator.",
+    )
+    efforts = Samples(
+        [], min=0.0, unit="N·m", category="Table", doc="Largest effort at these positions."
+    )
+
+    def __init__(self, positions: npt.ArrayLike = (), efforts: npt.ArrayLike = ()) -> None:
+        super().__init__()
+        if np.size(positions) or np.size(efforts):
+            self.assign({"positions": positions, "efforts": efforts})
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read a table from a text file: two columns, comma or blank, `#` comments.
+
+        Raises:
+            ValueError: it cannot be read, or is not such a table.
+        """
+        try:
+            text = Path(path).read_text(encoding="utf-8").replace(",", " ")
+            table = np.loadtxt(text.splitlines(), ndmin=2)
+        except (OSError, ValueError) as error:
+            raise ValueError(f"{path}: not a table of positions and efforts: {error}") from error
+        if table.shape[1:] != (2,):
+            raise ValueError(f"{path}: must have two columns, got {table.shape[1]}")
+        return cls(table[:, 0], table[:, 1])
+
+    def _own_validate(self) -> None:
+        x, y = self.positions, self.efforts
+        if not self.is_authored("positions") or not self.is_authored("efforts"):
+            return
+        if x.shape != y.shape:
+            raise PropertyError(
+                f"{self.label}.efforts: must have the shape of positions {x.shape}, got {y.shape}",
+                ("efforts",),
+            )
+        if x.shape[-1] < 2:
+            raise PropertyError(
+                f"{self.label}.positions: must have at least 2 values, got {x.shape[-1]}",
+                ("positions",),
+            )
+        if (np.diff(x, axis=-1) < 0.0).any():
+            raise PropertyError(f"{self.label}.positions: must not decrease", ("positions",))
+
+    def _own_enter(self, space: PipelineSpace) -> None:
+        super()._own_enter(space)
+        x, y = self.positions, self.efforts
+        if not x.size or not y.size:
+            raise PropertyError(f"{self.label}: needs positions and efforts", ("positions",))
+        if x.ndim == 2 and x.shape[0] != space.size:
+            raise PropertyError(
+                f"{self.label}.positions: must have {space.size} rows, one per actuator, "
+                f"got {x.shape[0]}",
+                ("positions",),
+            )
+        rows = np.broadcast_to(x, (space.size, x.shape[-1]))
+        limits = np.broadcast_to(y, rows.shape)
+        factor = np.broadcast_to(space.factor, (space.size,))[:, None]
+        # A negative gear reverses the table.
+        self._x = np.where(factor < 0.0, (rows * factor)[:, ::-1], rows * factor).astype(
+            space.dtype
+        )
+        scaled = limits / np.abs(factor)
+        self._y = np.where(factor < 0.0, scaled[:, ::-1], scaled).astype(space.dtype)
+        self._prepare_lookup(space)
+
+    def _prepare_lookup(self, space: PipelineSpace) -> None:
+        """Lookup table by segment: c points lie below a position, segment c has its limit.
+
+        Columns of a segment: where it begins, its width, its limit there and its rise. Segment 0 is
+        before the first point and the last one from the last point on: both are constant.
+        """
+        x, y = self._x, self._y
+        width, level = np.diff(x, axis=1), np.zeros((len(x), 1), x.dtype)
+        wide = np.full_like(level, np.inf)  # no share of it is ever taken
+        self._segments = np.stack(
+            [
+                np.hstack([x[:, :1], x]),
+                np.hstack([wide, np.where(width > 0.0, width, np.inf), wide]),
+                np.hstack([y[:, :1], y]),
+                np.hstack([level, np.diff(y, axis=1), level]),
+            ]
+        ).astype(space.dtype)
+        first, last = x[:, :1], x[:, -1:]
+        # The last point has its own limit: it counts as passed at the point, not only beyond it.
+        passed = (x == last) & (last > first)
+        self._points = np.where(passed, np.nextafter(last, -np.inf, dtype=x.dtype), x)
+        self._shared = len(x) > 0 and bool((self._segments == self._segments[:, :1]).all())
+        self._count = np.zeros(space.shape, np.intp)
+        self._below = np.zeros((*space.shape, x.shape[1]), np.bool_)
+        self._first = np.arange(space.size) * (x.shape[1] + 1)
+        self._found = np.zeros((4, *space.shape), space.dtype)
+        self._negative = space.zeros()
+
+    def _count_points(self, q: Array) -> list[Operation]:
+        """Calls that write the segment index of each position to `_count`."""
+        count = self._count
+        if self._shared:
+            points = self._points[0].copy()
+            return [lambda: count.__setitem__(..., points.searchsorted(q))]
+        return [
+            partial(np.less, self._points, q[..., None], self._below),
+            lambda: np.add.reduce(self._below, -1, np.intp, out=count),
+            partial(np.add, count, self._first, count),
+        ]
+
+    def prepare_bounds(self, q: Array, qd: Array) -> Bounds:
+        segments = self._segments[:, 0] if self._shared else self._segments.reshape(4, -1)
+        begin, width, limit, rise = found = self._found
+        return (
+            [
+                *self._count_points(q),
+                partial(segments.copy().take, self._count, 1, found, "clip"),
+                partial(np.subtract, q, begin, begin),
+                partial(np.divide, begin, width, begin),
+                partial(np.multiply, begin, rise, rise),
+                partial(np.add, limit, rise, limit),
+                partial(np.negative, limit, self._negative),
+            ],
+            self._negative,
+            limit,
+        )
+
+    def limit(self, q: Array) -> Array:
+        """L(q)."""
+        return self.bounds(q, q)[1].copy()
+
+    def _segment(self, q: Array) -> tuple[npt.NDArray[np.intp], Array, Array]:
+        """Index of the segment left of each position, its width and its rise."""
+        rows = np.arange(len(self._x))
+        k = np.clip((self._x < q[..., None]).sum(axis=-1) - 1, 0, self._x.shape[1] - 2)
+        width = self._x[rows, k + 1] - self._x[rows, k]
+        rise = self._y[rows, k + 1] - self._y[rows, k]
+        return k, width, rise
+
+    def bound_slopes(self, q: Array, qd: Array) -> tuple[Array, Array, Array, Array]:
+        _, width, rise = self._segment(q)
+        inside = (q > self._x[:, 0]) & (q < self._x[:, -1]) & (width > 0.0)
+        slope = np.where(inside, rise / np.where(width > 0.0, width, 1.0), 0.0)
+        zero = np.zeros_like(slope)
+        return -slope, zero, slope, zero
+
+    def why_not_compiled(self) -> str:
+        return ""

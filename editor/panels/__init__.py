@@ -1,0 +1,1 @@
+"""Panels of few modules each: plots, policy commands, check, bridges, console."""

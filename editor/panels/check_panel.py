@@ -1,0 +1,230 @@
+"""The check panel: findings of the pre-flight, renewed after every edit, and the binding table."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from imgui_bundle import imgui
+
+from mjrig.core.findings import Finding, Level, Remedy
+from mjrig.core.scene.editing.scene import Scene
+from mjrig.core.sim.world import World
+from mjrig.editor.session.background import Background
+from mjrig.editor.session.state import EditorState
+from mjrig.editor.text import tr
+from mjrig.editor.ui.colours import AMBER, GREEN, GREY, RED
+from mjrig.editor.ui.panel import Panel
+from mjrig.lab.check.preflight import ActuatorRow, findings, rows
+
+# Preflight ----------------------------------------------------------------------------------------
+# Preflight: the check of the edited scene, on a world of its own, renewed after every edit.
+
+
+#: How long the scene must stay as it is before it is checked [s].
+DEBOUNCE = 0.4
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What a check found: the binding table by actor, and the findings."""
+
+    tables: dict[str, list[ActuatorRow]]
+    findings: list[Finding]
+
+    def count(self, level: Level) -> int:
+        """How many findings are of a level."""
+        return sum(1 for found in self.findings if found.level is level)
+
+
+class Preflight:
+    """Checks the scene in the background whenever an edit was made."""
+
+    def __init__(self, state: EditorState) -> None:
+        self.state = state
+        self.latest: Checked | None = None
+        #: Why the scene cannot be checked; empty: it can.
+        self.problem = ""
+        self._work: Background[Checked] | None = None
+        self._seen: object = None
+        self._begun: object = None
+        self._since = 0.0
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a check is under way, or will be in a moment."""
+        return self._work is not None or self._begun != self._mark()
+
+    def _mark(self) -> object:
+        """What changes with every edit, with another scene, and with a file taken up."""
+        stack = self.state.session.undo_stack
+        return id(stack), stack.position, id(stack.undoable), self.state.simulation.generation
+
+    def tick(self) -> None:
+        """Once per frame: begin a check where one is due, take the result of one that ended."""
+        if self._work is not None:
+            if self._work.is_done:
+                self._take(self._work)
+                self._work = None
+            return
+        mark, now = self._mark(), time.monotonic()
+        if mark != self._seen:
+            self._seen, self._since = mark, now
+        if mark != self._begun and now - self._since >= DEBOUNCE:
+            self._begun = mark
+            scene = self.state.scene
+            text, base, trusted = scene.to_text(), scene.base, scene.reading.trusted
+            self._work = Background(
+                lambda: _checked(Scene.parse(text, base, trust=trusted)), "check"
+            )
+
+    def _take(self, work: Background[Checked]) -> None:
+        self.problem = "" if work.error is None else str(work.error)
+        self.latest = work.result() if work.error is None else None
+
+    @property
+    def badge(self) -> tuple[str, Level | None]:
+        """A few words for the status bar, and the worst level they are about."""
+        if self.problem:
+            return tr("cannot be checked"), Level.ERROR
+        if self.latest is None:
+            return "checking…", None
+        counts = [(self.latest.count(level), level) for level in (Level.ERROR, Level.WARNING)]
+        worst = next((level for count, level in counts if count), None)
+        text = ", ".join(f"{n} {level}{'s' * (n != 1)}" for n, level in counts if n)
+        notes = self.latest.count(Level.NOTE)
+        fine = tr("no problems, notes: {count}", count=notes) if notes else tr("no findings")
+        return text or fine, worst
+
+
+def _checked(scene: Scene) -> Checked:
+    world = World(scene)
+    tables = {name: rows(robot) for name, robot in world.articulations.items() if robot.actuators}
+    return Checked(tables, findings(world))
+
+
+# Check panel --------------------------------------------------------------------------------------
+# The check panel: findings of the pre-flight with what they are about, and the binding table.
+
+
+COLOURS = {Level.ERROR: RED, Level.WARNING: AMBER, Level.NOTE: GREY}
+_TABLE = imgui.TableFlags_.row_bg | imgui.TableFlags_.borders_inner_v | imgui.TableFlags_.resizable
+_HEADER = ("actuator", "joint", "kind", "gear", "driven by", "execution")
+
+
+class CheckPanel(Panel):
+    """What `mjrig check` says about the scene as it is edited now."""
+
+    title = "Check"
+    place = "bottom"
+
+    def __init__(self, state: EditorState) -> None:
+        super().__init__(state)
+        self.preflight = Preflight(state)
+
+    def draw(self) -> None:
+        text, level = self.preflight.badge
+        imgui.text_colored(GREEN if level is None else COLOURS[level], text)
+        if self.preflight.is_running:
+            imgui.same_line()
+            imgui.text_colored(GREY, tr("checking…"))
+        for problem in (self.preflight.problem, self.state.problems.get("check")):
+            if problem:
+                imgui.text_wrapped(problem)
+        checked = self.preflight.latest
+        if checked is None:
+            return
+        for i, finding in enumerate(checked.findings):
+            imgui.push_id(i)
+            self._finding(finding)
+            imgui.pop_id()
+        for actor, table in checked.tables.items():
+            bound = sum(1 for row in table if not row.reason)
+            if imgui.collapsing_header(
+                tr(
+                    "{actor}: {count} actuators, {bound} bound to a law",
+                    actor=actor,
+                    count=len(table),
+                    bound=bound,
+                )
+            ):
+                self._bindings(actor, table)
+
+    def _finding(self, finding: Finding) -> None:
+        imgui.text_colored(COLOURS[finding.level], str(finding.level))
+        imgui.same_line()
+        if imgui.text_link(finding.where):
+            self._select(finding)
+        imgui.set_item_tooltip(tr("Select it"))
+        imgui.indent()
+        imgui.text_wrapped(finding.text)
+        if finding.fix:
+            imgui.push_style_color(imgui.Col_.text, GREY)
+            imgui.text_wrapped(finding.fix)
+            imgui.pop_style_color()
+        self._remedies(finding)
+        imgui.unindent()
+
+    def _remedies(self, finding: Finding) -> None:
+        """A button for each way out; without one, why there is none."""
+        if finding.by_hand:
+            imgui.push_style_color(imgui.Col_.text, GREY)
+            imgui.text_wrapped(tr("by hand: {why}", why=finding.by_hand))
+            imgui.pop_style_color()
+        # While an edit is being checked, the findings are those of the scene before it.
+        imgui.begin_disabled(self.preflight.is_running)
+        for i, remedy in enumerate(finding.remedies):
+            label = tr("Fix: {remedy}", remedy=remedy.text)
+            if i and _fits(label):
+                imgui.same_line()
+            if imgui.small_button(f"{label}###fix{i}"):
+                self.fix(finding, remedy)
+            edits = "\n".join(map(str, remedy.edits))
+            imgui.set_item_tooltip(tr("One edit, which can be undone:\n{edits}", edits=edits))
+        imgui.end_disabled()
+
+    def fix(self, finding: Finding, remedy: Remedy) -> bool:
+        """Make a remedy, as one edit; returns whether the scene took it."""
+
+        def edit() -> None:
+            name = tr("Fix {where}: {remedy}", where=finding.where, remedy=remedy.text)
+            with self.state.session.edit(name) as scene:
+                remedy.apply(scene)
+
+        return self.state.attempt(edit, "check")
+
+    def _select(self, finding: Finding) -> None:
+        """Select what a finding is about; joints and actuators by their own pages."""
+        robot = self.state.simulation.world.articulations.get(finding.actor)
+        if robot is None:
+            self.state.selection.only("scene")
+            return
+        actuators = {b.actuator for b in robot.actuators}
+        paths = []
+        for name in finding.names:
+            kind = "actuator:" if name in actuators else "joint:" * (name in robot.joint_names)
+            paths.append(f"{finding.actor}.{kind}{name}")
+        self.state.selection.paths = paths or [finding.actor]
+
+    def _bindings(self, actor: str, rows: Sequence[ActuatorRow]) -> None:
+        if not imgui.begin_table(f"bindings {actor}", len(_HEADER), int(_TABLE)):
+            return
+        for name in _HEADER:
+            imgui.table_setup_column(name)
+        imgui.table_headers_row()
+        for row in rows:
+            cells = (row.actuator, row.joint, row.kind, f"{row.gear:g}", row.owner, row.execution)
+            imgui.table_next_row()
+            for column, text in enumerate(cells):
+                imgui.table_set_column_index(column)
+                imgui.text_unformatted(text)
+            if row.reason and imgui.is_item_hovered():
+                imgui.set_tooltip(row.reason)
+        imgui.end_table()
+
+
+def _fits(label: str) -> bool:
+    """Whether a small button still fits behind the last one."""
+    style = imgui.get_style()
+    width = imgui.calc_text_size(label).x + 2.0 * style.frame_padding.x + style.item_spacing.x
+    right = imgui.get_cursor_screen_pos().x + imgui.get_content_region_avail().x
+    return imgui.get_item_rect_max().x + width < right

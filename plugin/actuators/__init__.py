@@ -1,1 +1,0 @@
-"""Authored actuators: the base class, its property kinds, views of several at once."""

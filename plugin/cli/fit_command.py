@@ -1,0 +1,260 @@
+"""`mjrig tune fit`: parameters fitted to recordings. Imports nothing heavy before it runs."""
+
+import argparse
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from mjrig.cli.options import PLOT, PLOTS, SCENES, add_output, check_rewritable, load_scene
+from mjrig.cli.recording_options import add_hints, hints_of
+from mjrig.cli.terminal import examples
+
+#: Stages of a fit, and the share of its time that is usually over when they begin.
+STAGES = {
+    "efforts": 0.02,
+    "delays": 0.05,
+    "effort limits": 0.1,
+    "everything together": 0.4,
+    "neighbouring delays": 0.85,
+    "delays between steps": 0.7,
+    "lack of fit": 0.9,
+    "half the timestep": 0.9,
+    "held out": 0.97,
+}
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the options of a fit to a parser that has SCENE, --actor, --joint and --json."""
+    parser.add_argument(
+        "recordings", metavar="RECORDING", nargs="+", type=Path, help="recordings to fit to"
+    )
+    parser.add_argument(
+        "--parameters",
+        type=lambda text: [name.strip() for name in text.split(",") if name.strip()],
+        default=["kp", "kv"],
+        metavar="A,B,…",
+        help="comma-separated: kp, kv, delay, armature, damping, frictionloss, torque_limit,"
+        " encoder_offset, feedback_delay, torque_gain; of bodies: mass, centre, inertia, payload"
+        " (kp,kv)",
+    )
+    parser.add_argument(
+        "--bodies",
+        metavar="PATTERN",
+        default=".*",
+        help="bodies whose mass, centre or inertia is fitted, a regular expression (.*)",
+    )
+    parser.add_argument(
+        "--payload", metavar="BODY", help="body that carries an unknown payload, for payload"
+    )
+    parser.add_argument(
+        "--prior",
+        type=float,
+        metavar="S",
+        help="standard deviation around the scene's values that is assumed beforehand, as a share"
+        " of them (bodies 0.5, joints none)",
+    )
+    parser.add_argument(
+        "--validate",
+        type=_validate,
+        action="append",
+        metavar="SHARE|none|RECORDING",
+        help="what the fit does not see and is judged by: a share of each recording, nothing,"
+        " or another recording (0.25 of recordings of 2 s and more)",
+    )
+    parser.add_argument(
+        "--evidence",
+        choices=("auto", "motion", "efforts"),
+        default="auto",
+        help="compare recorded motion or efforts (auto: efforts for controllers of "
+        "free-base robots)",
+    )
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument(
+        "--together", action="store_true", help="fit all joints as one problem (default)"
+    )
+    how.add_argument("--each", action="store_true", help="fit joint by joint: faster")
+    parser.add_argument(
+        "--bounds",
+        type=_bounds,
+        action="append",
+        default=[],
+        metavar="NAME=LOW:HIGH",
+        help="bounds of a parameter: kp=20:200, delay=0:10",
+    )
+    parser.add_argument(
+        "--window",
+        type=float,
+        metavar="S",
+        help="simulated time from each recorded state (fixed base: all; free base: 0.04)",
+    )
+    add_hints(parser)
+    add_output(
+        parser,
+        "--plot",
+        metavar="F.png",
+        help="plot of the confidence intervals",
+        suffixes=PLOTS,
+        needs=PLOT,
+    )
+    add_output(
+        parser,
+        "--report",
+        metavar="DIR",
+        help="write report.html and report.json there",
+        folder=True,
+    )
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument(
+        "--write", action="store_true", help="write the fitted values into the scene"
+    )
+    add_output(
+        where, "--preset", metavar="F.yaml", help="write the gains to a preset", suffixes=SCENES
+    )
+    examples(
+        parser,
+        "mjrig tune fit config/scenes/quadruped.yaml run.h5 --parameters kp,kv",
+        "mjrig tune fit config/scenes/quadruped.yaml run.h5 --bounds kp=20:400 --preset kp.yaml",
+    )
+
+
+def _bounds(text: str) -> tuple[str, tuple[float, float]]:
+    name, _, interval = text.partition("=")
+    low, _, high = interval.partition(":")
+    try:
+        return name.strip(), (float(low), float(high))
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"write NAME=LOW:HIGH, as in kp=20:200; got {text}"
+        ) from None
+
+
+def _validate(text: str) -> float | Path | None:
+    if text == "none":
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        return Path(text)
+
+
+def _held_out(given: list[Any] | None) -> Any:
+    """What the options hold out: a share, recordings, or nothing.
+
+    Raises:
+        FitError: several that exclude each other.
+    """
+    from mjrig.core.errors import FitError
+    from mjrig.lab.fit.identification import VALIDATE
+
+    if given is None:
+        return VALIDATE
+    files = [one for one in given if isinstance(one, Path)]
+    if files and len(files) == len(given):
+        return files
+    if len(given) > 1:
+        raise FitError("--validate: give one share, or none, or recordings, not several of these")
+    return given[0]
+
+
+def run(options: argparse.Namespace) -> int:
+    """Fit, print, and write the result as the options request."""
+    from mjrig.core.errors import PropertyError
+    from mjrig.lab.fit.identification import fit
+    from mjrig.lab.fit.report import fit_report, plot, report_data
+
+    if options.write and options.set:
+        raise PropertyError(
+            "--write would also write the values of --set; use --preset, or drop --set"
+        )
+    scene = load_scene(options)
+    if options.write:
+        check_rewritable(scene)
+    with FitProgress() as progress:
+        found = fit(
+            scene,
+            options.recordings,
+            options.parameters,
+            actor=options.actor,
+            joints=options.joint,
+            evidence=options.evidence,
+            together=not options.each,
+            bodies=options.bodies,
+            payload=options.payload,
+            prior=options.prior,
+            validate=_held_out(options.validate),
+            bounds=dict(options.bounds),
+            window=options.window,
+            hints=hints_of(options),
+            report=progress.tell,
+        )
+    if options.plot is not None:
+        plot(found, options.plot)
+    if options.report is not None:
+        from mjrig.lab.fit.html_report import write_page
+
+        write_page(found, options.report)
+    if options.json:
+        print(json.dumps(report_data(found), indent=2, ensure_ascii=False))
+    else:
+        print(fit_report(found))
+    if found.rejection:
+        if options.write or options.preset is not None:
+            print(f"mjrig: nothing was written: {found.rejection}", file=sys.stderr)
+        return 1
+    message = _keep(options, scene, found)
+    if not options.json:
+        print(message)
+    return 0
+
+
+class FitProgress:
+    """Shows the stage of a fit, how long it has taken and about how long it will; on a terminal."""
+
+    def __init__(self) -> None:
+        self._active = sys.stderr.isatty()
+        self._began, self._drawn = time.perf_counter(), False
+        self._stage, self._share = "reading", 0.0
+
+    def __enter__(self) -> "FitProgress":
+        return self
+
+    def tell(self, text: str) -> None:
+        """Show a progress message of `fit`."""
+        if text.startswith("cost"):  # a step: ever closer to the next stage
+            end = min((s for s in STAGES.values() if s > self._share), default=1.0)
+            self._share += 0.15 * (end - self._share)
+        else:
+            self._stage = text
+            # A fit that begins again has all of it before it once more.
+            self._share = STAGES.get(text, 0.5 * self._share)
+        if self._active:
+            self._draw(text)
+
+    def _draw(self, text: str) -> None:
+        gone = time.perf_counter() - self._began
+        said = f"{self._stage}, {text}" if text.startswith("cost") else self._stage
+        line = f"{self._share:4.0%}  {said}, {gone:.0f} s"
+        if self._share >= 0.05 and gone >= 1.0:
+            line += f", about {gone * (1.0 / self._share - 1.0):.0f} s left"
+        self._drawn = True
+        print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)
+
+    def __exit__(self, *_: object) -> None:
+        if self._drawn:
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
+
+
+def _keep(options: argparse.Namespace, scene: Any, found: Any) -> str:
+    from mjrig.lab.fit.report import put_fit, rounded_delays, save
+
+    if options.preset is not None:
+        save(found, scene, options.preset)
+        return f"wrote {options.preset}"
+    if not options.write:
+        return "nothing was written; --write puts it into the scene, --preset gains into a file"
+    put_fit(found, scene)
+    scene.save()
+    wrote = f"wrote {options.scene}; {options.scene}~ is the backup"
+    return "\n".join([*rounded_delays(found, scene), wrote])

@@ -1,0 +1,55 @@
+"""`mjrig tune test`: the gain test suite.
+
+Imports nothing heavy before the command runs.
+"""
+
+import argparse
+
+from mjrig.cli.options import add_output, load_scene
+from mjrig.cli.terminal import examples
+
+#: As in GainTest, which is not imported for `--help`.
+TESTS = ("limits", "step", "sine", "load", "timestep")
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    parser.add_argument(
+        "--tests",
+        nargs="+",
+        choices=TESTS,
+        default=list(TESTS),
+        metavar="TEST",
+        help=f"tests to run: {', '.join(TESTS)} (all)",
+    )
+    add_output(
+        parser,
+        "--report",
+        metavar="OUT.html",
+        help="write a page with the curves, and OUT.json beside it",
+        suffixes=(".html",),
+    )
+    examples(
+        parser,
+        "mjrig tune test config/scenes/arm.yaml --tests step load",
+        'mjrig tune test config/scenes/quadruped.yaml --joints ".*_calf" --report calves.html',
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Test, print, write; 1 where a test fails, or none applies."""
+    from mjrig.lab.responses.gain_report import data_text, gain_report, write_report
+    from mjrig.lab.responses.gain_suite import check_gains
+
+    report = check_gains(
+        load_scene(options),
+        actor=options.actor,
+        joints=options.joints,
+        tests=options.tests,
+        execution=options.execution,
+        workers=options.workers,
+    )
+    if options.report is not None:
+        write_report(report, options.report)
+    print(data_text(report) if options.json else gain_report(report))
+    return 0 if report.is_passed else 1

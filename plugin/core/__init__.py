@@ -1,0 +1,1 @@
+"""Scenes, models, control and simulation: what every other layer builds on."""

@@ -1,0 +1,3 @@
+"""The scene description: the content of a scene file, without a MuJoCo model.
+
+`Prop` is the base class of custom props; `Pose` places an actor."""

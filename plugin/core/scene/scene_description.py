@@ -1,0 +1,276 @@
+"""SceneDescription: the content of a scene, exactly as in the YAML."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Self
+
+from mjrig.core.errors import PropertyError
+from mjrig.core.names import suggestion
+from mjrig.core.properties.collection_kinds import Table, anything
+from mjrig.core.properties.has_properties import HasProperties
+from mjrig.core.properties.nested_kinds import Nested, NestedList
+from mjrig.core.properties.scalar_kinds import Int
+from mjrig.core.scene.actor_description import ActorDescription
+from mjrig.core.scene.includes import Include, included_actor
+from mjrig.core.scene.load_context import MAX_FILES
+from mjrig.core.scene.mujoco_options import SimOptions
+from mjrig.core.scene.scene_file import SceneFile
+from mjrig.core.scene.scene_paths import SCENE, find, keys_of, update
+from mjrig.core.scene.scene_sections import NAME, CollisionGroup, Frame, Randomise
+from mjrig.core.scene.scene_text import FORMAT, item_tree
+from mjrig.core.yaml_text.comparison import same
+from mjrig.core.yaml_text.variables import Resolved
+from mjrig.core.yaml_text.yaml_document import Keys, count_values
+
+
+class Variables(Table):
+    """Variables of a scene; a change is a change of everything that uses them."""
+
+    def assign(self, obj: HasProperties, value: object) -> None:
+        assert isinstance(obj, SceneDescription)
+        with obj.changes():
+            before = count_values(obj.vars)
+            super().assign(obj, value)
+            obj._check_size(count_values(obj.vars) - before)
+            obj._put_variables_in()
+
+
+class SceneDescription(SceneFile):
+    """Actors and simulation options, as in a scene file."""
+
+    mjrig = Int(FORMAT, doc="Format version.")
+    include = NestedList(
+        Include,
+        polymorphic=False,
+        short="file",
+        structural=True,
+        doc="Scene files whose content is part of this scene.",
+    )
+    vars = Variables(
+        anything, structural=True, doc="Variables, used as ${name}; values of any type."
+    )
+    sim = Nested(SimOptions, structural=True, doc="Simulation options.")
+    seed = Int(0, min=0, structural=True, doc="Random seed of the randomisation.")
+    randomise = NestedList(
+        Randomise, polymorphic=False, structural=True, doc="Randomised properties."
+    )
+    frames = NestedList(Frame, polymorphic=False, structural=True, doc="Named frames.")
+    collision_groups = NestedList(
+        CollisionGroup,
+        polymorphic=False,
+        structural=True,
+        doc="Collision groups: which bodies do not collide.",
+    )
+    actors: NestedList[ActorDescription] = NestedList(
+        ActorDescription, polymorphic=False, structural=True, doc="Actors of the scene."
+    )
+
+    @property
+    def label(self) -> str:
+        return "scene"
+
+    # Variables ----------------------------------------------------------------------------------
+
+    def variables(self) -> dict[str, Any]:
+        """The value of every variable, resolved."""
+        return Resolved({"vars": self.to_data().get("vars", {})}, self.overrides).variables
+
+    def _set_variable(self, name: str, value: object) -> None:
+        if name not in self.vars:
+            hint = suggestion(name, self.vars)
+            raise PropertyError(f"the scene has no variable {name!r}; {hint}")
+        self.vars = {**self.vars, name: value}
+
+    def _put_variables_in(self) -> None:
+        """Resolve everything again that uses changed variables."""
+        data = self.to_data()
+        if self._text is None:
+            self.variables()  # refuses what does not exist
+            return
+        if same(self._text.data.get("vars", {}), data.get("vars", {})):
+            return
+        self._text = self._text.with_variables(data, item_tree(self))
+        update(self, self._text.data)
+        self._text = self._text.reinterpreted_as(self.to_data(), item_tree(self))
+
+    # Included files -----------------------------------------------------------------------------
+
+    def included_scenes(self) -> list[Self]:
+        """The scenes of the files it includes, in order."""
+        found = [include.scene() for include in self.include]
+        return [scene for scene in found if isinstance(scene, type(self))]  # they all are
+
+    def forget_included(self) -> None:
+        for include in self.include:
+            include.forget()
+
+    @property
+    def file_count(self) -> int:
+        """Number of files it consists of, itself included."""
+        return 1 + sum(include.scene().file_count for include in self.include)
+
+    def own_items(self, kind: str) -> Sequence[Any]:
+        """What is listed in its own file under `include`, `actors`, `frames`, …"""
+        found: Sequence[Any] = self.__dict__[kind]
+        return found
+
+    def actor_names(self) -> list[str]:
+        """The names of all actors, those of included files first; copies are not counted."""
+        included = [i.prefix + n for i in self.include for n in i.scene().actor_names()]
+        return [*included, *(actor.name for actor in self.actors)]
+
+    def effective_sim(self) -> SimOptions:
+        """Simulation options: its own, and those of included files that it does not set.
+
+        Raises:
+            PropertyError: two included files disagree about one.
+        """
+        own = self.sim.to_data() if self.sim is not None else {}
+        found: dict[str, tuple[object, Include]] = {}
+        for i, include in enumerate(self.include):
+            for name, value in include.scene().effective_sim().to_data().items():
+                before, other = found.setdefault(name, (value, include))
+                if name not in own and not same(before, value):
+                    raise PropertyError(
+                        f"sim.{name}: the included files differ: {before} in {str(other.file)!r}, "
+                        f"{value} in {str(include.file)!r}; set it under sim:",
+                        ("include", i),
+                    )
+        return SimOptions.from_data({name: value for name, (value, _) in found.items()} | own)
+
+    def check_read(self) -> None:
+        if self.include and self.file_count > MAX_FILES:
+            raise PropertyError(f"the scene includes more than {MAX_FILES} files", ("include",))
+        self.effective_sim()
+
+    def _source(self, name: str) -> tuple[Include, str] | None:
+        """The include an actor comes from, and its name there; None: the scene lists it itself."""
+        if any(actor.name == name for actor in self.actors):
+            return None
+        for include in self.include:
+            inner = name.removeprefix(include.prefix)
+            if name.startswith(include.prefix) and inner in include.scene().actor_names():
+                return include, inner
+        return None
+
+    def _own_validate(self) -> None:
+        if self.mjrig != FORMAT:
+            raise PropertyError(
+                f"format version {self.mjrig} is not known; this mjrig reads {FORMAT}", ("mjrig",)
+            )
+        self._check_names("frames", self.frames, {"world": "the world"})
+        self._check_names("collision_groups", self.collision_groups, {})
+        frames = {frame.name: f"frames[{i}]" for i, frame in enumerate(self.frames)}
+        self._check_names("actors", self.actors, {"world": "the world", **frames})
+        for i, actor in enumerate(self.actors):
+            if actor.model is None and actor.prop is None:
+                raise PropertyError(f"{actor.name}: needs a model or a prop", ("actors", i))
+
+    def _check_names(
+        self,
+        kind: str,
+        items: Sequence[ActorDescription | Frame | CollisionGroup],
+        taken: dict[str, str],
+    ) -> None:
+        names = [item.name for item in items]
+        if len({*taken, *names}) == len(taken) + len(names) and all(map(NAME.fullmatch, names)):
+            return  # the usual case, at every change of anything in the scene
+        seen = dict(taken)
+        for i, item in enumerate(items):
+            if not item.name:
+                raise PropertyError(f"{kind}[{i}]: needs a name", (kind, i))
+            if not NAME.fullmatch(item.name):
+                raise PropertyError(
+                    f"{kind}[{i}].name: must be letters, digits, _ and -, "
+                    f"starting with a letter, got {item.name!r}",
+                    (kind, i, "name"),
+                )
+            if item.name in seen:
+                raise PropertyError(
+                    f"{kind}[{i}].name: {item.name!r} is the name of {seen[item.name]} "
+                    "already; names are unique",
+                    (kind, i, "name"),
+                )
+            seen[item.name] = f"{kind}[{i}]"
+
+    # Editing ------------------------------------------------------------------------------------
+
+    def __getitem__(self, name: str) -> ActorDescription:
+        """An actor by name; one of an included file as a copy that refuses to be changed.
+
+        Raises:
+            PropertyError: there is none of that name.
+        """
+        for actor in self.actors:
+            if actor.name == name:
+                return actor
+        source = self._source(name)
+        if source is not None:
+            return included_actor(self, name).sealed(
+                f"{name!r} comes from {str(source[0].file)!r}; "
+                f"change it by scene.set({name + '.…'!r}, value)"
+            )
+        hint = suggestion(name, self.actor_names())
+        raise PropertyError(f"the scene has no actor {name!r}; {hint}")
+
+    def part(self, name: str) -> HasProperties:
+        if name == "sim":
+            if self.sim is None:
+                self.sim = SimOptions()
+            assert self.sim is not None
+            return self.sim
+        if name.endswith("]"):  # frames[0], include[0]
+            return super().part(name)
+        if name == SCENE and all(actor.name != SCENE for actor in self.actors):
+            return self  # its own properties have a path too: scene.seed
+        return self[name]
+
+    def add_actor(
+        self, name: str, *, model: str | Path | None = None, **properties: object
+    ) -> ActorDescription:
+        """Add an actor and return it.
+
+        Args:
+            name: its name, unique in the scene.
+            model: file of the model; none for an actor with a `prop`.
+            properties: of Actor.
+
+        Raises:
+            PropertyError: the name is taken or a value does not fit; nothing was changed.
+        """
+        if model is not None:
+            properties = {"model": str(model), **properties}
+        actor = type(self).actors.base(name=name, **properties)
+        type(self).actors.append(self, actor)
+        return actor
+
+    def set(self, path: str, value: object) -> None:
+        """Set one property by path: `dog.PDController.kp`, `dog.pose.position`, `sim.timestep`.
+
+        Items of lists by index, `dog.keyframes[0].name`; the scene's own as `scene.seed`.
+        `vars.kp` sets a variable and everything that uses it. A property of an included actor is
+        set in the `set` of its include, where the file shows it; the included file stays.
+
+        Raises:
+            PropertyError: the path does not exist or the value does not fit; nothing was changed.
+        """
+        head = path.partition(".")[0]
+        # An actor may have one of these two names, but a path that starts with it is the scene's.
+        actors = () if head in ("vars", "sim") else self.actors
+        changed = next((actor for actor in actors if actor.name == head), self)
+        with changed.changes():  # removes parts created on the way after an error
+            self.put(path, value)
+
+    def put(self, path: str, value: object) -> Keys:
+        """Set one property by path; returns its path in the scene's own data."""
+        head, _, rest = path.partition(".")
+        if head == "vars" and rest:
+            self._set_variable(rest, value)
+            return ("vars", rest)
+        source = self._source(head) if rest else None
+        if source is not None:
+            include, inner = source
+            return (*keys_of(include), "set", include.put(f"{inner}.{rest}", value))
+        target, name = find(self, path)
+        target.property_named(name).assign(target, value)
+        return (*keys_of(target), name)

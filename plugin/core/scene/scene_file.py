@@ -1,0 +1,392 @@
+"""SceneFile: reading, saving and reloading a scene, and the places of errors in its file."""
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Self
+
+from mjrig.core.errors import (
+    LocatedError,
+    MissingExtraError,
+    PropertyError,
+    SceneError,
+    UntrustedError,
+    untrusted_folder,
+)
+from mjrig.core.files.sandbox import Sandbox
+from mjrig.core.scene.load_context import (
+    Elsewhere,
+    FileBudget,
+    Reading,
+    Trust,
+    decoded,
+    digest,
+    read_scene_file,
+    sandbox_of,
+    trusted_by,
+    without_collector,
+    write_scene_file,
+)
+from mjrig.core.scene.model_scene import actor_name, holds_model, named_files, refuse_model
+from mjrig.core.scene.scene_paths import update
+from mjrig.core.scene.scene_text import FORMAT, SceneText, TracksItems, item_tree, new_text
+from mjrig.core.yaml_text.yaml_document import Keys
+
+#: Names that no actor is given by itself: they begin other paths, or are the world's.
+RESERVED = ("world", "scene", "sim", "vars")
+
+
+class SceneFile(TracksItems):
+    """Properties that are read from a scene file and saved to it."""
+
+    _reading: Reading
+    _path: Path | None
+    _digest: bytes
+    _base: Path
+    #: The model that it was made around; None: it was read from a scene file, or made in Python.
+    _model_file: Path | None
+    #: What an including file or `--set` set: the path here → the function that locates it there.
+    _set_by: dict[Keys, Elsewhere]
+
+    def _own_prepare(self) -> None:
+        self._text, self._reading, self._set_by = None, Reading(), {}
+        self._path, self._digest, self._base = None, b"", Path()
+        self._model_file, self._removed, self._values = None, {}, None
+
+    def check_read(self) -> None:
+        """Hook: check as a whole what was read; raise PropertyError for what does not fit."""
+
+    def forget_included(self) -> None:
+        """Hook: read included files again when they are needed next."""
+
+    # Reading and writing ------------------------------------------------------------------------
+
+    @classmethod
+    def load(
+        cls,
+        path: str | Path,
+        *,
+        vars: Mapping[str, object] | None = None,
+        sandbox: bool | str | Path = False,
+        trust: Trust = False,
+    ) -> Self:
+        """Read a scene file, and the files it includes; a model stands for a scene with it alone.
+
+        Args:
+            path: the file; what it is is decided by its content.
+            vars: values that override those of the file's own `vars`; saving leaves them out.
+            sandbox: refuse every file outside of the scene's folder, or of this folder.
+            trust: run the code of types such as `my_module:MyController`, in modules of the scene's
+                folder, or of these folders.
+
+        Raises:
+            SceneError: it cannot be read, or something in it is wrong; the message has the place.
+            UntrustedError: it has such types, and their folder is not trusted.
+        """
+        path = Path(path)
+        trusted = trusted_by(path, trust, sandbox)
+        reading = Reading(dict(vars or {}), sandbox_of(path, sandbox), trusted)
+        try:
+            read = cls.around if holds_model(path) else cls.read_file
+            made = read(path, reading)
+        except PropertyError as error:
+            raise SceneError(f"{path}:1:1: {error}") from error
+        reading.budget.close()
+        return made
+
+    @classmethod
+    def around(cls, model: Path, reading: Reading) -> Self:
+        """A scene with one actor, the model as it is; it has no file yet.
+
+        Raises:
+            PropertyError: variables are given, which a model has not, or the name does not fit.
+        """
+        if reading.vars:
+            raise PropertyError(f"a model has no variables: {', '.join(reading.vars)}")
+        if reading.sandbox is not None:
+            reading.sandbox.admit(model, model)
+        made = cls.blank()
+        made._base, made._reading, made._model_file = model.parent, reading, model
+        name = actor_name(os.path.abspath(model), RESERVED)
+        made.assign({"mjrig": FORMAT, "actors": [{"name": name, "model": model.name}]})
+        return made
+
+    @classmethod
+    def read_file(cls, path: Path, reading: Reading) -> Self:
+        """Read a scene file with variables, sandbox and including files given from outside.
+
+        Raises:
+            SceneError: it cannot be read, or something in it is wrong.
+            PropertyError: what is given from outside is wrong: a variable or the including files.
+        """
+        if reading.sandbox is not None:
+            reading.sandbox.admit(path, path)
+        content = read_scene_file(path)
+        text = decoded(content, path)
+        reading.budget.take(len(text))
+        made = cls._read(text, str(path), path.parent, reading.into(path))
+        made._path, made._digest = path, digest(content)
+        return made
+
+    @classmethod
+    def parse(
+        cls,
+        text: str,
+        base: str | Path = ".",
+        *,
+        vars: Mapping[str, object] | None = None,
+        sandbox: bool | str | Path = False,
+        trust: Trust = False,
+    ) -> Self:
+        """Read a scene from text; files and modules it names are relative to `base`.
+
+        Raises:
+            SceneError: something in it is wrong.
+        """
+        file = Path(base) / "scene.yaml"
+        trusted = trusted_by(file, trust, sandbox)
+        reading = Reading(dict(vars or {}), sandbox_of(file, sandbox), trusted)
+        try:
+            made = cls._read(text, "<text>", Path(base), reading)
+        except PropertyError as error:
+            raise SceneError(f"<text>:1:1: {error}") from error
+        reading.budget.close()
+        return made
+
+    @classmethod
+    def _read(cls, text: str, file: str, base: Path, reading: Reading) -> Self:
+        made = cls.blank()
+        with without_collector(text):
+            made._text = SceneText.read(text, file, reading.vars, reading.budget.take_values)
+            made._base, made._reading = base, reading
+            with made.locating():
+                made._begin(made._text.data)
+                made._understand(made._text)
+                made.check_read()
+        return made
+
+    def save(
+        self,
+        path: str | Path | None = None,
+        *,
+        overwrite: bool = False,
+        shorten: bool = False,
+    ) -> None:
+        """Write the scene; an untouched one comes out byte for byte as it was read.
+
+        In another folder it names the same files, as `move_to` does. The previous content is kept
+        beside the file, in `scene.yaml~`.
+
+        Args:
+            path: where to; None: the file it was read from or saved to last.
+            overwrite: also if the file was changed on disk since it was read.
+            shorten: also write absolute names of files in its folder or below relative to it.
+
+        Raises:
+            SceneError: there is no path, the file was changed since it was read, or it cannot be
+                written; the old one is intact.
+        """
+        target = Path(path) if path is not None else self._path
+        if target is None:
+            raise SceneError(self._no_file())
+        refuse_model(target)
+        with self._moving_to(target.parent, shorten=shorten):
+            text = self.to_text()
+            is_mine = self._is_own(target) and not overwrite
+            write_scene_file(target, text, self._digest if is_mine else None)
+        self._note_saved(text, str(target))
+        self._path, self._digest = target, digest(text.encode("utf-8"))
+
+    def _no_file(self) -> str:
+        if self._model_file is None:
+            return "the scene has no file yet; give a path to save it to"
+        return (
+            f"{self._model_file}:1:1: is a model, which is left as it is; save the scene around it "
+            "to a file of its own"
+        )
+
+    def move_to(self, folder: Path, *, shorten: bool = False) -> None:
+        """Name every file as a scene in another folder does; what leads to no file stays.
+
+        Args:
+            folder: the one that names are relative to from now on.
+            shorten: also write absolute names relative to it, of files that lie in it or below.
+        """
+        with self._moving_to(folder, shorten=shorten):
+            pass
+
+    @contextmanager
+    def _moving_to(self, folder: Path, *, shorten: bool) -> Iterator[None]:
+        """As `move_to`; an error inside takes it back."""
+        names, before = list(named_files(self._family())), self._base
+        if os.path.abspath(before) != os.path.abspath(folder):
+            self._base = folder  # included files are read from there at once
+        try:
+            with self.changes():
+                for named in names:
+                    named.move(before, folder, shorten=shorten)
+            yield
+        except BaseException:
+            self._base = before
+            with self.changes():
+                for named in names:
+                    named.put_back()
+            raise
+
+    @contextmanager
+    def names_from(self, folder: Path, *, shorten: bool = False) -> Iterator[None]:
+        """Take the file names that are assigned inside for those of a scene in another folder."""
+        before = {n.place: n.file for n in named_files(self._family())}
+        yield
+        with self.changes():
+            for named in list(named_files(self._family())):
+                if before.get(named.place) is not named.file:
+                    named.move(folder, self._base, shorten=shorten)
+
+    def to_text(self) -> str:
+        """The scene as YAML, with the comments, order and style of the text it was read from."""
+        data = self.to_data()
+        return new_text(data) if self._text is None else self._text.updated(data, item_tree(self))
+
+    @property
+    def model_file(self) -> Path | None:
+        """The model that it was made around, while it has no file of its own."""
+        return self._model_file if self._path is None else None
+
+    @property
+    def source(self) -> Path | None:
+        """The file it comes from: its own, or the model that it was made around."""
+        return self._path or self._model_file
+
+    def changed_on_disk(self) -> bool:
+        """Whether its file differs from when it was last read or saved."""
+        if self._path is None:
+            return False
+        try:
+            return digest(read_scene_file(self._path)) != self._digest
+        except SceneError:
+            return True
+
+    def reload(self) -> None:
+        """Read the file and those it includes again; unsaved changes are lost.
+
+        Actors and components that are still there are the same objects.
+
+        Raises:
+            SceneError: the scene has no file, or something in it is wrong; nothing was changed.
+        """
+        if self._path is None:
+            raise SceneError("the scene has no file to read again")
+        reading = replace(
+            self._reading,
+            vars=self.overrides,
+            chain=self._reading.chain[:-1],
+            budget=FileBudget(),
+        )
+        try:
+            fresh = type(self).read_file(self._path, reading)
+        except PropertyError as error:
+            raise SceneError(f"{self._path}:1:1: {error}") from error
+        with self.changes():
+            self._text, self._digest, self._base = fresh._text, fresh._digest, fresh._base
+            update(self, fresh.to_data())
+            assert fresh._text is not None
+            self._understand(fresh._text)
+            self.forget_included()
+
+    @property
+    def version(self) -> object:
+        """What it knows of its file, to `return_to` where what was reloaded cannot be used."""
+        return self._text, self._digest, self._base
+
+    def return_to(self, version: Any) -> None:
+        """Take its file for what it was at an earlier `version`; the data is not changed."""
+        self._text, self._digest, self._base = version
+        self.forget_included()
+
+    def _is_own(self, target: Path) -> bool:
+        return self._path is not None and os.path.realpath(target) == os.path.realpath(self._path)
+
+    @property
+    def path(self) -> Path | None:
+        """The file it was read from or saved to last."""
+        return self._path
+
+    @property
+    def base(self) -> Path:
+        """The folder that file names are relative to."""
+        return self._base
+
+    @property
+    def reading(self) -> Reading:
+        """How it was read; files it includes are read the same way."""
+        return self._reading
+
+    @property
+    def is_from_text(self) -> bool:
+        """Whether it was read or saved, so that its errors have a place in a file."""
+        return self._text is not None
+
+    def gate(self) -> Sandbox | None:
+        return self._reading.sandbox
+
+    def trusted_folders(self) -> tuple[Path, ...]:
+        return self._reading.trusted
+
+    def folder(self) -> Path:
+        return self._base
+
+    @property
+    def overrides(self) -> Mapping[str, Any]:
+        """Values of variables that override those of the file."""
+        return self._text.resolved.overrides if self._text is not None else {}
+
+    # Places of errors ---------------------------------------------------------------------------
+
+    def remember_set(self, keys: Keys, elsewhere: Elsewhere) -> None:
+        """Note that an including file or a flag sets `keys`: errors about it belong there."""
+        others = {known: place for known, place in self._set_by.items() if known != keys}
+        self._set_by = {**others, keys: elsewhere}
+
+    @contextmanager
+    def locating(self, *keys: Any) -> Iterator[None]:
+        """Turn errors about this scene into SceneErrors with their place in the file.
+
+        Args:
+            keys: path of what is being processed, prepended to the error's own.
+        """
+        try:
+            yield
+        except MissingExtraError as error:
+            if self._text is None:
+                raise
+            raise self._text.error(keys, str(error), about_key=False) from error
+        except LocatedError as error:
+            found = self.located((*keys, *error.keys), error)
+            if found is None:
+                raise
+            folder = untrusted_folder(error)
+            raise (found if folder is None else UntrustedError(str(found), folder)) from error
+
+    def located(self, path: Keys, error: LocatedError) -> SceneError | None:
+        """An error about the value at a path, with its place in the file; None if it has none."""
+        whole = (*path, *error.at)
+        for known, elsewhere in reversed(self._set_by.items()):  # what was set last holds
+            if whole[: len(known)] == known:
+                rest = LocatedError(str(error), at=whole[len(known) :], about_key=error.about_key)
+                if (found := elsewhere(rest)) is not None:
+                    return found
+        if self._text is None:
+            model = self._model_file
+            if model is None:
+                return None
+            text = str(error)
+            for name in (str(model), model.name):  # it is named in front
+                text = text.replace(repr(name), "the model")
+            return SceneError(f"{model}:1:1: {text}")
+        at, about_key = error.at, error.about_key
+        if not self._text.says(self.to_data(), path):  # edited since: the text shows another value
+            at, about_key = (), True
+        return self._text.error(path, str(error), at=at, about_key=about_key)

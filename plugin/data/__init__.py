@@ -1,0 +1,1 @@
+"""Recordings, logs of robots, streams and environments."""

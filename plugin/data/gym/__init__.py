@@ -1,0 +1,1 @@
+"""Gymnasium environments of scenes; needs the extra `gym`."""

@@ -1,0 +1,1 @@
+"""Recordings: time series of states, setpoints and efforts, with their provenance."""

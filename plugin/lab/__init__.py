@@ -1,0 +1,1 @@
+"""Experiments: responses, gains, fits, sweeps, replays, benches, and their reports."""

@@ -1,0 +1,1 @@
+"""Pre-flight: the binding table of a world, and findings about it."""

@@ -1,0 +1,1 @@
+"""Gains: tables, presets, origins, and joint responses."""

@@ -1,0 +1,1 @@
+"""Replays of recordings and policies: comparison with the recording, and diagnosis."""

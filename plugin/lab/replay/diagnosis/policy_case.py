@@ -1,0 +1,394 @@
+"""PolicyCase: a policy, its file and a recording of it, as the checks of its terms need them.
+
+Includes the layout of an observation, and observations recomputed from recorded states.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import mujoco
+import numpy as np
+import numpy.typing as npt
+import yaml
+
+from mjrig.core.arrays import FloatArray
+from mjrig.core.control.articulation import Articulation
+from mjrig.core.control.plant import at_joint
+from mjrig.core.control.policy import PolicyComponent
+from mjrig.core.errors import RecordingError
+from mjrig.core.sim.world import World
+from mjrig.data.recording.recording import PolicyTicks, Recording
+from mjrig.lab.replay.matching import Indices, Match
+from mjrig.lab.replay.start_state import start
+
+# Term layout --------------------------------------------------------------------------------------
+# Layout of an observation: which values belong to which term of a policy file, and how old.
+
+
+OLDEST, NEWEST = "oldest_first", "newest_first"
+TERM, FRAME = "term", "frame"
+#: Terms with three values, and with one per joint of the policy.
+_VECTORS = ("BaseAngularVelocity", "BaseLinearVelocity", "ProjectedGravity")
+_PER_JOINT = ("JointPositions", "JointVelocities", "JointTargetErrors", "LastAction")
+
+
+@dataclass(frozen=True)
+class LayoutTerm:
+    """One term: its place in the file, its type, how many values it has and what is said of it."""
+
+    index: int
+    kind: str
+    size: int
+    history: int
+    said: Mapping[str, Any]
+    joints: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Its type, and the sensor it reads if there is one."""
+        sensor = self.said.get("sensor") or self.said.get("site")
+        return f"{self.kind} ({sensor})" if sensor else self.kind
+
+    @property
+    def path(self) -> str:
+        """Where it is in the policy file."""
+        return f"observation.terms[{self.index}]"
+
+
+@dataclass(frozen=True)
+class TermLayout:
+    """All terms, and how their histories are arranged."""
+
+    terms: tuple[LayoutTerm, ...]
+    order: str = OLDEST
+    by: str = TERM
+
+    @property
+    def has_history(self) -> bool:
+        """Whether earlier values are part of the observation."""
+        return any(t.history > 1 for t in self.terms)
+
+    def places(self, order: str = "", by: str = "") -> list[Indices]:
+        """Per term the places of its values, (age, value); age 0 is the present tick."""
+        order, by = order or self.order, by or self.by
+        found: dict[int, Indices] = {}
+        start = 0
+        for block in self._blocks(by):
+            width, first = sum(t.size for t in block), start
+            for term in block:
+                ages = np.arange(term.history)
+                rows = ages if order == NEWEST else term.history - 1 - ages
+                found[id(term)] = first + rows[:, None] * width + np.arange(term.size)
+                first += term.size
+            start += sum(t.size * t.history for t in block)
+        return [found[id(term)] for term in self.terms]
+
+    def _blocks(self, by: str) -> list[list[LayoutTerm]]:
+        """Terms whose values lie together: each alone, or frames of all that feed an input."""
+        if by != FRAME:
+            return [[term] for term in self.terms]
+        found: dict[str, list[LayoutTerm]] = {}
+        for term in self.terms:
+            found.setdefault(str(term.said.get("input") or ""), []).append(term)
+        return list(found.values())
+
+
+def layout_of(
+    said: Mapping[str, Any], joints: Sequence[str], command: int, robot: Articulation, size: int
+) -> TermLayout | None:
+    """The layout of a policy file's observation; None: the sizes do not add up to `size`.
+
+    Args:
+        said: the policy file as data.
+        joints: its joints, in its order.
+        command: how many values its command has.
+        robot: whose sensors are read.
+        size: of the whole observation.
+    """
+    observation = said.get("observation") or {}
+    kept = observation.get("history") or {}
+    length = int(kept.get("length", 1))
+    found: list[tuple[Mapping[str, Any], int | None]] = [
+        (term, _size(term, joints, command, robot)) for term in observation.get("terms") or ()
+    ]
+    lengths = [int(term.get("history") or length) for term, _ in found]
+    unknown = [i for i, (_, own) in enumerate(found) if own is None]
+    known = sum((own or 0) * n for (_, own), n in zip(found, lengths, strict=True))
+    if len(unknown) > 1:
+        return None
+    if unknown:
+        rest, over = divmod(size - known, lengths[unknown[0]])
+        if rest < 1 or over:
+            return None
+        found[unknown[0]] = found[unknown[0]][0], rest
+    elif known != size:
+        return None
+    terms = tuple(
+        LayoutTerm(i, str(term.get("type")), own or 0, n, term, _joints(term, joints))
+        for i, ((term, own), n) in enumerate(zip(found, lengths, strict=True))
+    )
+    return TermLayout(terms, str(kept.get("order", OLDEST)), str(kept.get("by", TERM)))
+
+
+def _joints(term: Mapping[str, Any], joints: Sequence[str]) -> tuple[str, ...]:
+    return tuple(term.get("joints") or joints) if term.get("type") in _PER_JOINT else ()
+
+
+def _size(
+    term: Mapping[str, Any], joints: Sequence[str], command: int, robot: Articulation
+) -> int | None:
+    kind, found = term.get("type"), None
+    if kind in _VECTORS:
+        found = 3
+    elif kind in _PER_JOINT:
+        found = len(_joints(term, joints))
+    elif kind == "CommandTerm":
+        found = command
+    elif kind == "GaitPhase":
+        offsets = len(np.ravel(term.get("offsets", [0.0])))
+        found = offsets * (1 if term.get("form") == "phase" else 2)
+    elif kind == "Constant":
+        found = int(np.size(term.get("values", 0.0)))
+    elif kind == "RelativeRotation":
+        found = 3 * len(term.get("rows", (0, 1, 2)))
+    elif kind == "SensorTerm" and term.get("sensor") in robot.sensors:
+        found = int(robot.sensors[term["sensor"]].size)
+    return found
+
+
+# Recomputed ---------------------------------------------------------------------------------------
+# Observations recomputed from recorded states by the policy here; nothing is simulated.
+
+
+#: Ticks that are compared at most: more add nothing.
+MOST = 400
+#: With at least this many, sensors are judged only where the step before was recorded too.
+ENOUGH = 15
+
+
+@dataclass(frozen=True)
+class Recomputed:
+    """Ticks of a recording and what the policy here observes and does at the same states.
+
+    `ticks` are the rows of the recording's policy ticks that are ticks here too, of the `asked`
+    ones; the rows of the other arrays are those. `sharp` are the rows at which sensors hold what
+    they held in the recording.
+    """
+
+    asked: int
+    ticks: Indices
+    recorded: FloatArray
+    here: FloatArray
+    action_recorded: FloatArray
+    action_here: FloatArray
+    sharp: Indices
+
+
+def real_ticks(ticks: PolicyTicks) -> list[int]:
+    """Rows that hold an observation: some files begin with a row of zeros."""
+    rows = range(len(ticks.step))
+    return [p for p in rows if ticks.observation[p].any() or ticks.action[p].any()]
+
+
+def schedule_of(
+    ticks: PolicyTicks, timestep: float, began: float
+) -> list[tuple[float, list[float]]]:
+    """The recorded commands as a schedule; times count from when the policy began [s]."""
+    found: list[tuple[float, list[float]]] = []
+    for p in real_ticks(ticks):
+        values = ticks.command[p].tolist()
+        if not found or values != found[-1][1]:
+            found.append((float(ticks.step[p]) * timestep - began, values))
+    return found
+
+
+def recompute(
+    recording: Recording,
+    world: World,
+    matches: Sequence[Match],
+    policy: PolicyComponent,
+    *,
+    sensors: bool,
+    shift: int = 0,
+) -> Recomputed | None:
+    """Let a policy look at every recorded state; None: states at its ticks were not recorded.
+
+    Args:
+        recording: with policy ticks.
+        world: with the policy on the robot of the first match.
+        matches: recorded robots and robots here.
+        policy: the only one that commands that robot.
+        sensors: its terms read sensors, which hold what the step before measured.
+        shift: how many steps later it began in the recording than it begins here.
+    """
+    actor = matches[0].recorded
+    ticks = actor.policy
+    assert ticks is not None
+    at = {int(s): i for i, s in enumerate(actor.step)}
+    rows = [p for p in real_ticks(ticks) if int(ticks.step[p]) in at][:MOST]
+    stale = sensors and not policy.needs_position_stage
+    if not rows or ticks.observation.shape[1] != policy.observation.size:
+        return None
+    start(world, recording, matches)
+    found: list[int] = []
+    seen, done = [], []
+    for p in rows:
+        step = int(ticks.step[p])
+        _show(world, matches, at.get(step - 1, at[step]) if stale else at[step])
+        if stale:
+            _place(world, matches, at[step])
+        world.data.time = (step - shift) * world.timestep
+        before = policy.ticks
+        policy.before_controls(world.data.time)
+        if policy.ticks > before:
+            found.append(p)
+            seen.append(policy.observation.astype(np.float64))
+            done.append(policy.action.astype(np.float64))
+    keep = np.array(found, dtype=np.intp)
+    empty = np.zeros((0, policy.observation.size))
+    known = [i for i, p in enumerate(found) if not stale or int(ticks.step[p]) - 1 in at]
+    sharp = known if len(known) >= ENOUGH else range(len(found))
+    return Recomputed(
+        asked=len(rows),
+        ticks=keep,
+        recorded=ticks.observation[keep].astype(np.float64),
+        here=np.array(seen) if seen else empty,
+        action_recorded=ticks.action[keep].astype(np.float64),
+        action_here=np.array(done) if done else np.zeros((0, policy.action.size)),
+        sharp=np.array(sharp, dtype=np.intp),
+    )
+
+
+def _place(world: World, matches: Sequence[Match], row: int) -> None:
+    for pair in matches:
+        pair.qpos(pair.recorded.qpos[row], world.data.qpos)
+        if pair.recorded.qvel is not None:
+            pair.qvel(pair.recorded.qvel[row], world.data.qvel)
+
+
+def _show(world: World, matches: Sequence[Match], row: int) -> None:
+    _place(world, matches, row)
+    mujoco.mj_forward(world.model, world.data)
+
+
+# Policy case --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class PolicyCase:
+    """A policy on a robot of the world, and the recording of a run of it.
+
+    `shift` is how many steps later the policy began in the recording than here.
+    """
+
+    recording: Recording
+    world: World
+    matches: Sequence[Match]
+    policy: PolicyComponent
+    said: Mapping[str, Any]
+    shift: int = 0
+
+    @property
+    def match(self) -> Match:
+        """The robot."""
+        return self.matches[0]
+
+    @property
+    def ticks(self) -> PolicyTicks:
+        """Its recorded ticks."""
+        found = self.match.recorded.policy
+        assert found is not None
+        return found
+
+    @property
+    def began(self) -> float:
+        """When the policy begins here, after the stand [s]."""
+        stand = self.said.get("start")
+        duration = stand.get("duration", 0.0) if isinstance(stand, Mapping) else 0.0
+        return float(duration)
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        """The recorded columns of actions, by their names here."""
+        names = {a.name: b.name for a, b in self.match.joints}
+        return tuple(names.get(j, j) for j in self.ticks.joints)
+
+    def unit_of(self, joints: Iterable[str], unit: str = "rad") -> str:
+        """The unit of a number of some joints, given that of joints that turn; or both units."""
+        every = self.match.robot.actuators
+        own = (next(b for b in every if j in (b.joint, b.actuator)) for j in joints)
+        units = [at_joint(unit, slides=binding.effort_unit == "N") for binding in own]
+        return " or ".join(dict.fromkeys(units))
+
+    @property
+    def file_joints(self) -> list[str]:
+        """The policy's joints as its file names them."""
+        return [str(j) for j in self.said["joints"]]
+
+    @cached_property
+    def from_the_start(self) -> bool:
+        """Whether the recording begins with the reset, not while the policy runs."""
+        actor, rows = self.match.recorded, real_ticks(self.ticks)
+        if int(actor.step[0]) or abs(float(actor.time[0])) > 1e-9 or not rows:
+            return False
+        layout, first = self.layout, self.ticks.observation[rows[0]]
+        if layout is None or first.size != self.policy.observation.size:
+            return True
+        pairs = zip(layout.terms, layout.places(), strict=True)
+        return not any(t.kind == "LastAction" and first[p].any() for t, p in pairs)
+
+    @cached_property
+    def layout(self) -> TermLayout | None:
+        """The terms of the observation; None: their sizes are not known."""
+        command = int(np.size(self.policy.command_now))
+        size = int(self.policy.observation.size)
+        return layout_of(self.said, self.policy.joints, command, self.match.robot, size)
+
+    @cached_property
+    def recomputed(self) -> Recomputed | None:
+        """What the policy here observes at the recorded states."""
+        return recompute(
+            self.recording,
+            self.world,
+            self.matches,
+            self.policy,
+            sensors=self.reads_sensors,
+            shift=self.shift,
+        )
+
+    @property
+    def reads_sensors(self) -> bool:
+        """Whether a term reads a sensor."""
+        terms = (self.said.get("observation") or {}).get("terms") or ()
+        return any(t.get("sensor") for t in terms if isinstance(t, Mapping))
+
+    def targets_at(
+        self, joints: Sequence[str], steps: npt.NDArray[np.int64], row: str
+    ) -> FloatArray:
+        """Recorded setpoints of joints at physics steps, (steps, joints)."""
+        commands = self.match.recorded.commands
+        assert commands is not None
+        names = {a.name: b.name for a, b in self.match.joints}
+        driven = [names.get(j, j) for j in self.match.recorded.driven]
+        held = np.searchsorted(commands.step, steps, side="right") - 1
+        values: FloatArray = getattr(commands, row)
+        return values[np.maximum(held, 0)][:, [driven.index(j) for j in joints]]
+
+
+def read_policy(path: Path) -> dict[str, Any]:
+    """A policy file as data.
+
+    Raises:
+        RecordingError: it cannot be read, or is none.
+    """
+    try:
+        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, yaml.YAMLError, UnicodeDecodeError) as error:
+        why = " ".join(str(error).split())
+        raise RecordingError(f"{path}: cannot be read: {why}") from error
+    if not isinstance(data, dict) or not isinstance(data.get("joints"), list):
+        raise RecordingError(f"{path}: is not a policy file: it has no list of joints")
+    return data

@@ -1,0 +1,328 @@
+"""Perturbed trials of a policy: start pose, friction, payload, motor strength, pushes."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from mjrig.core.arrays import FloatArray
+from mjrig.core.control.articulation import Articulation
+from mjrig.core.control.policy import PolicyComponent
+from mjrig.core.processes.process_pool import ProcessPool
+from mjrig.core.properties.component import ActorComponent
+from mjrig.core.scene.editing.scene import Scene
+from mjrig.core.sim.world import World
+from mjrig.data.recording.recording import Recording
+from mjrig.lab.replay.comparison import Track, base_of, record, saturation, yaw
+from mjrig.lab.replay.matching import base_joint, joints_of, match
+from mjrig.lab.replay.plant_edit import PlantEdit
+from mjrig.lab.replay.policy_loop import command_policy
+from mjrig.lab.replay.result import Trial
+from mjrig.lab.replay.start_state import start
+
+# World copy ---------------------------------------------------------------------------------------
+# Copies of a running world: for other processes, and for options fixed at build time.
+
+
+@dataclass(frozen=True)
+class WorldCopy:
+    """A world as text and parts: the scene, and the components of its actors as they are."""
+
+    scene: str
+    base: Path
+    trusted: tuple[Path, ...]
+    execution: str
+    components: Mapping[str, tuple[ActorComponent, ...]]
+    seed: int | None = None
+
+    def make(self, sim: Mapping[str, object] | None = None) -> World:
+        """The world, at its start, with other simulation options if given."""
+        scene = Scene.parse(self.scene, base=self.base, trust=self.trusted)
+        for name, value in (sim or {}).items():
+            scene.set(f"sim.{name}", value)
+        world = World(scene, self.execution, seed=self.seed)
+        for name, wanted in self.components.items():
+            robot = world[name]
+            for component in robot.components[::-1]:
+                robot.remove_component(component)
+            for component in wanted:
+                robot.add_component(component.copy())
+        world.reset()
+        return world
+
+
+def copy_of(world: World, leave_out: tuple[str, int] | None = None) -> WorldCopy:
+    """What is needed to build a copy of this world; `leave_out` is an (actor, component index)."""
+    scene = world.scene
+    components = {
+        name: tuple(
+            c.copy() for i, c in enumerate(robot.components) if (name, i) != leave_out
+        )
+        for name, robot in world.articulations.items()
+    }  # fmt: skip
+    return WorldCopy(
+        scene.to_text(), scene.base, scene.reading.trusted, "python", components, world.seed
+    )
+
+
+def twin(world: World, sim: Mapping[str, object] | None = None) -> World:
+    """A new world of the same scene, with the components as they are now, and other options."""
+    return copy_of(world).make(sim)
+
+
+# Trials -------------------------------------------------------------------------------------------
+
+
+#: Harder ones first: runs that only make it easier are no evidence of transfer.
+KINDS = ("start", "less friction", "payload", "less strength", "pushes", "more friction",
+         "more strength")  # fmt: skip
+#: Joints start off by up to this [rad], and the base with up to this speed [m/s, rad/s].
+POSE_NOISE, SPEED_NOISE = 0.05, 0.1
+#: Factors of the friction and of the motors' strength, by kind.
+FACTORS = {
+    "less friction": (0.5, 0.85),
+    "more friction": (1.1, 1.25),
+    "less strength": (0.85, 0.95),
+    "more strength": (1.05, 1.15),
+}
+#: Part of the robot's mass that is put on its base.
+PAYLOAD = (0.05, 0.15)
+#: A push changes the base's velocity by this much, at this interval [m/s, s].
+PUSH, PUSH_EVERY = 0.4, 2.0
+#: Speeds are compared as means over this time: a gait sways [s].
+MEAN = 1.0
+
+
+@dataclass(frozen=True)
+class Perturbation:
+    """One perturbation, drawn from a seed, so that it can be repeated."""
+
+    kind: str
+    seed: tuple[int, int]
+
+    @property
+    def random(self) -> np.random.Generator:
+        """Its random generator."""
+        return np.random.default_rng(self.seed)
+
+
+def perturbations(count: int, seed: int) -> list[Perturbation]:
+    """`count` perturbations, the kinds in turn."""
+    return [Perturbation(KINDS[i % len(KINDS)], (seed, i)) for i in range(count)]
+
+
+def untried(count: int) -> list[str]:
+    """Kinds of perturbations that so many trials leave out."""
+    return list(KINDS[count:])
+
+
+@dataclass
+class PolicyRun:
+    """Result of a run."""
+
+    track: Track
+    trial: Trial
+    commands: FloatArray
+
+
+def run_policy(
+    world: World,
+    robot: Articulation,
+    policy: PolicyComponent,
+    steps: int,
+    *,
+    start: Callable[[], object],
+    perturbation: Perturbation | None = None,
+) -> PolicyRun:
+    """Reset by `start`, perturb, and run; the plant is put back afterwards."""
+    start()
+    commands: list[FloatArray] = []
+    with PlantEdit(world, robot) as edit:
+        name, push = "nominal", None
+        if perturbation is not None:
+            name, push = _perturb(world, robot, edit, perturbation)
+
+        def before(step: int) -> None:
+            commands.append(np.array(policy.command_now, dtype=np.float64))
+            if push is not None:
+                push(step)
+
+        track = record(world, steps, before=before)
+    rows = np.array(commands[: max(track.taken, 1)])
+    return PolicyRun(track, judged(name, world, robot, track, rows), rows)
+
+
+def _perturb(
+    world: World, robot: Articulation, edit: PlantEdit, perturbation: Perturbation
+) -> tuple[str, Callable[[int], object] | None]:
+    """Apply it; returns its name and a function to call between steps."""
+    random, data = perturbation.random, world.data
+    if perturbation.kind == "start":
+        for joint in joints_of(world, robot):
+            if joint.kind in ("hinge", "slide"):
+                data.qpos[joint.qpos] += random.uniform(-POSE_NOISE, POSE_NOISE)
+            data.qvel[joint.dof] += random.uniform(-SPEED_NOISE, SPEED_NOISE)
+        return f"start pose ± {POSE_NOISE:g} rad", None
+    if perturbation.kind in FACTORS:
+        return _scaled(edit, perturbation.kind, random.uniform(*FACTORS[perturbation.kind])), None
+    if perturbation.kind == "payload":
+        mass = random.uniform(*PAYLOAD) * float(_mass(world, robot))
+        edit.add_mass(mass)
+        return f"payload {mass:.1f} kg", None
+    return _pushes(world, robot, random)
+
+
+def _scaled(edit: PlantEdit, kind: str, factor: float) -> str:
+    """Scale friction or strength; returns the name of the trial."""
+    if kind.endswith("friction"):
+        edit.scale_friction(factor)
+        return f"friction × {factor:.2f}"
+    edit.scale_strength(factor)
+    return f"motor strength × {factor:.2f}"
+
+
+def _pushes(
+    world: World, robot: Articulation, random: np.random.Generator
+) -> tuple[str, Callable[[int], object] | None]:
+    base = base_joint(world, robot)
+    if base is None:
+        return "no pushes: the base is fixed", None
+    every, at = round(PUSH_EVERY / world.timestep), base.dof.start
+
+    def push(step: int) -> None:
+        if step and step % every == 0:
+            angle = random.uniform(0.0, 2.0 * math.pi)
+            world.data.qvel[at : at + 2] += PUSH * math.cos(angle), PUSH * math.sin(angle)
+
+    return f"pushes of {PUSH:g} m/s every {PUSH_EVERY:g} s", push
+
+
+def _mass(world: World, robot: Articulation) -> float:
+    model, prefix = world.model, robot.model_map.prefix
+    bodies = [i for i in range(1, model.nbody) if model.body(i).name.startswith(prefix)]
+    return float(model.body_mass[bodies].sum())
+
+
+# Judging ----------------------------------------------------------------------------------------
+
+
+def judged(
+    name: str, world: World, robot: Articulation, track: Track, commands: FloatArray
+) -> Trial:
+    """The outcome of a run; what happens after a fall does not count."""
+    base = base_of(world, robot, track.qpos)
+    fallen = None if base is None else base.fell_at()
+    end = track.taken if fallen is None else fallen
+    limits = track.limits[robot.name]
+    drives = {b.actuator: b.joint for b in robot.actuators}
+    shares = [
+        saturation(track.effort[robot.name][:end, i], limits.get(drives[a], math.inf))
+        for i, a in enumerate(robot.actuator_names)
+    ]
+    return Trial(
+        name=name,
+        fell=track.diverged or fallen is not None,
+        duration=end * track.timestep,
+        base_end=None if base is None else base.end,
+        tracking_error=None if base is None else tracking(base.position, base.quaternion, commands,
+                                                          track.timestep, end),
+        upright=1.0 if base is None else float(base.upright.min()),
+        saturation=float(np.mean(shares)) if shares else 0.0,
+    )  # fmt: skip
+
+
+def tracking(
+    position: FloatArray,
+    quaternion: FloatArray,
+    commands: FloatArray,
+    timestep: float,
+    end: int,
+) -> float | None:
+    """RMS of commanded minus actual speed over windows: vx, vy [m/s] and yaw rate [rad/s].
+
+    None where the policy does not take such a command, or the run is too short.
+    """
+    size = round(MEAN / timestep)
+    if commands.ndim != 2 or commands.shape[1] < 3 or end < size:
+        return None
+    heading = yaw(quaternion)
+    errors = []
+    for a in range(0, end - size + 1, size):
+        b = a + size
+        dx, dy = (position[b, :2] - position[a, :2]) / MEAN
+        middle = float(heading[(a + b) // 2])
+        c, s = math.cos(middle), math.sin(middle)
+        actual = np.array([c * dx + s * dy, c * dy - s * dx, (heading[b] - heading[a]) / MEAN])
+        errors.append(commands[a:b, :3].mean(axis=0) - actual)
+    return float(np.sqrt(np.mean(np.sum(np.square(errors), axis=1))))
+
+
+def statistics(trials: Sequence[Trial]) -> str:
+    """`5 of 6 runs stayed up`."""
+    up = sum(not t.fell for t in trials)
+    return f"{up} of {len(trials)} runs stayed up"
+
+
+# Trial pool ---------------------------------------------------------------------------------------
+# Trials on several processes, each with its own world.
+
+
+PolicyCommand = tuple[Sequence[float] | None, Sequence[tuple[float, Sequence[float]]] | None]
+
+
+@dataclass(frozen=True)
+class TrialRunner:
+    """Runs trials in a separate process, each in a fresh world."""
+
+    copy: WorldCopy
+    robot: str
+    policy: PolicyComponent
+    command: PolicyCommand
+    steps: int
+    recording: Recording | None = None
+
+    def run(self, perturbation: Perturbation) -> Trial:
+        """One trial."""
+        world = self.copy.make()
+        robot, policy = world[self.robot], self.policy.copy()
+        robot.add_component(policy)
+        command_policy(policy, *self.command)
+        begin: Callable[[], object] = world.reset
+        if self.recording is not None:
+            matches = match(self.recording, world, self.robot)
+            begin = partial(start, world, self.recording, matches)
+        run = run_policy(world, robot, policy, self.steps, start=begin, perturbation=perturbation)
+        return run.trial
+
+
+def run_trials(
+    world: World,
+    robot: Articulation,
+    policy: PolicyComponent,
+    steps: int,
+    begin: Callable[[], object],
+    count: int,
+    seed: int,
+    workers: int,
+    command: PolicyCommand,
+    recording: Recording | None = None,
+) -> list[Trial]:
+    """Perturbed runs: here one after the other, or on processes.
+
+    Processes start their worlds from the scene, with the components as they are here now, and
+    where the recording begins; what was changed in the model by hand is only known here.
+    """
+    chosen = perturbations(count, seed)
+    if workers <= 1 or count <= 1:
+        return [
+            run_policy(world, robot, policy, steps, start=begin, perturbation=p).trial
+            for p in chosen
+        ]
+    index = robot.components.index(policy)
+    made = copy_of(world, leave_out=(robot.name, index))
+    given = (made, robot.name, policy.copy(), command, steps, recording)
+    with ProcessPool(min(workers, count), TrialRunner, *given) as pool:
+        return list(pool.map(TrialRunner.run, chosen))

@@ -1,0 +1,1 @@
+"""Building blocks of reports: text tables, JSON values, plots and HTML pages."""

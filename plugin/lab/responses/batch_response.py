@@ -1,0 +1,216 @@
+"""Response tests of many joints at once: one world of a batch per joint."""
+
+from collections.abc import Callable, Sequence
+
+import mujoco
+import mujoco.batch
+import numpy as np
+import numpy.typing as npt
+
+from mjrig.core.arrays import FloatArray
+from mjrig.core.control.controller import ArticulationController
+from mjrig.core.control.efforts import AppliedEffort
+from mjrig.core.sim.batch_robot import BatchRobot
+from mjrig.core.sim.world import World
+from mjrig.lab.responses.actuator_selection import Chosen
+from mjrig.lab.responses.joint_bench import Bench, Response, failed, respond
+from mjrig.lab.responses.response import (
+    BoolArray,
+    Signal,
+    Trace,
+    is_over,
+    may_be_over,
+    signal_steps,
+    strictest,
+)
+
+#: State variables of a world; the rest follows from them.
+STATE = ("time", "qpos", "qvel", "act", "history", "qacc_warmstart", "ctrl", "eq_active",
+         "mocap_pos", "mocap_quat", "userdata", "plugin_state")  # fmt: skip
+#: Steps between two reports.
+EVERY = 100
+
+
+def is_plain(world: World) -> bool:
+    """Whether MuJoCo runs every law, and the efforts follow from state and target alone: PD."""
+    robots = world.articulations.values()
+    joints = [b.joint_id for robot in robots for b in robot.bindings]
+    alone = len(set(joints)) == len(joints)  # a limit of the joint is shared otherwise
+    laws = [c for r in robots for c in r.controllers if c.follows_pose and c.enabled]
+    return alone and all(map(_is_plain_law, laws))
+
+
+def _is_plain_law(controller: ArticulationController) -> bool:
+    if controller.lowered is None or getattr(controller, "clamp_targets", False):
+        return False
+    form = controller.native_form()
+    more = form.ki is not None or form.lags is not None or form.dc is not None
+    return not more and all(b.on_joint for b in controller.bindings)
+
+
+def follow_together(
+    bench: Bench,
+    chosen: Sequence[Chosen],
+    signals: Sequence[Signal],
+    threads: int,
+    report: Callable[[float], object] = lambda share: None,
+) -> list[Response]:
+    """One response per chosen actuator to its own signal; the bench's world must be plain.
+
+    The signals differ in amplitude only. A copy that diverges is run again on the bench itself,
+    which reports the cause.
+    """
+    rest = bench.rest(strictest(signals))
+    if rest.problem:
+        return [failed(c.binding, rest.problem) for c in chosen]
+    run = _Run(bench.world, chosen, signals, threads)
+    traces = run.traces(report)
+    found = []
+    for i, (one, trace, signal) in enumerate(zip(chosen, traces, signals, strict=True)):
+        if trace is None or rest.why_not(one.binding):
+            name = one.binding.actuator
+            found += bench.run(one.robot.name, [name], signal, rest=rest)
+            continue
+        run.show(i)
+        found.append(respond(bench.world, one.robot, one.binding, trace, signal))
+    bench.world.restore(rest.state)
+    return found
+
+
+class _Run:
+    """The copies, their setpoints and their signals."""
+
+    def __init__(
+        self, world: World, chosen: Sequence[Chosen], signals: Sequence[Signal], threads: int
+    ) -> None:
+        self._world, self._chosen, self._signals = world, chosen, signals
+        #: Kind and duration are those of all.
+        self._signal = signals[0]
+        count = len(chosen)
+        self._batch = mujoco.batch.Batch(world.model, count, min(threads, count))
+        for field in STATE:
+            rows = self._batch.bind(field)
+            if rows[0].size:
+                rows[:] = np.asarray(getattr(world.data, field))
+        self._robots = [
+            BatchRobot(self._batch, count, robot) for robot in world.articulations.values()
+        ]
+        self._columns = np.array(
+            [c.robot.actuator_names.index(c.binding.actuator) for c in chosen], dtype=np.intp
+        )
+        #: State at the end of each copy's response; others are followed for longer.
+        self._ends: list[dict[str, FloatArray]] = [{} for _ in chosen]
+        self._applied = [AppliedEffort([c.binding], c.robot.actuators) for c in chosen]
+
+    def traces(self, report: Callable[[float], object]) -> list[Trace | None]:
+        """The trace of each copy, until it is over; None: it diverged."""
+        h, count = self._world.timestep, len(self._chosen)
+        read = [self._reader("qpos", "qpos_address"), self._reader("qvel", "dof_address")]
+        read_forces, shares = self._force_reader()
+        move = self._mover()
+        ctrl, time = self._batch.bind("ctrl"), self._batch.bind("time")
+        began = float(np.ravel(time[0])[0])
+        asked, most = signal_steps(self._signal, h)
+        log: list[FloatArray] = []
+        forces: list[FloatArray] = []
+        positions = [read[0]()]
+        length = np.zeros(count, dtype=np.intp)
+        for k in range(most + 1):
+            # MuJoCo resets the time to 0 where a state became non-finite.
+            alive = np.abs(np.ravel(time) - began - k * h) < h / 2.0
+            self._end(k, length, self._over(k, positions, most) & alive)
+            if k == most or not (alive & (length == 0)).any():
+                break
+            log.append(np.array([move(self._offsets(k * h)), positions[-1], read[1]()]))
+            for robot in self._robots:
+                robot.write(ctrl)
+            self._batch.step(nstep=1)
+            forces.append(read_forces())
+            positions.append(read[0]())
+            if k % EVERY == 0:
+                report(min(k / asked, 1.0))
+        table = np.concatenate([log, [np.array([positions[-1]] * 3)]])
+        force = np.array(forces)
+        return [
+            self._trace(i, table[: n + 1, :, i].T, force[:n, shares[i]]) if n else None
+            for i, n in enumerate(length)
+        ]
+
+    def _over(self, step: int, positions: list[FloatArray], most: int) -> BoolArray:
+        """Which responses are complete after some steps."""
+        h, count = self._world.timestep, len(self._chosen)
+        if step == most:
+            return np.ones(count, np.bool_)
+        if not may_be_over(step, self._signal, h):
+            return np.zeros(count, np.bool_)
+        pairs = zip(np.array(positions).T, self._signals, strict=True)
+        return np.array([is_over(column, signal, h) for column, signal in pairs])
+
+    def _offsets(self, time: float) -> FloatArray:
+        return np.array([signal.held(time) for signal in self._signals])
+
+    def _end(self, step: int, length: npt.NDArray[np.intp], over: BoolArray) -> None:
+        """Keep the states of responses that are complete now."""
+        for i in np.flatnonzero(over & (length == 0)):
+            length[i] = step
+            rows = {field: self._batch.bind(field)[i] for field in STATE}
+            self._ends[i] = {field: np.array(row) for field, row in rows.items()}
+
+    def _reader(self, field: str, address: str) -> Callable[[], FloatArray]:
+        """Reads one number per copy: that of its joint."""
+        values = self._batch.bind(field)
+        where = np.array([getattr(c.binding, address) for c in self._chosen], dtype=np.intp)
+        every = np.arange(len(where))
+        return lambda: values[every, where]
+
+    def _force_reader(self) -> tuple[Callable[[], FloatArray], list[slice]]:
+        """Reads the forces that act on the joint of every copy, and which belong to which copy."""
+        values = self._batch.bind("actuator_force")
+        counts = [len(applied.outputs) for applied in self._applied]
+        where = np.concatenate([applied.outputs for applied in self._applied])
+        copies = np.repeat(np.arange(len(counts)), counts)
+        ends = np.cumsum(counts).tolist()
+        shares = [slice(end - n, end) for end, n in zip(ends, counts, strict=True)]
+        return lambda: values[copies, where], shares
+
+    def _mover(self) -> Callable[[FloatArray], FloatArray]:
+        """A function that offsets the targets of the copies and returns the targets."""
+        base = np.empty(len(self._chosen))
+        parts = []
+        for robot in self._robots:
+            own = np.array([i for i, c in enumerate(self._chosen) if c.robot.name == robot.name])
+            if len(own):
+                base[own] = robot.position[own, self._columns[own]]
+                parts.append((robot.position, own, self._columns[own]))
+
+        def move(offsets: FloatArray) -> FloatArray:
+            target = base + offsets
+            for position, own, columns in parts:
+                position[own, columns] = target[own]
+            return target
+
+        return move
+
+    def _trace(self, i: int, log: FloatArray, forces: FloatArray) -> Trace:
+        one, h = self._chosen[i], self._world.timestep
+        position, velocity = log[1], log[2, :-1]
+        target = log[0, :-1]
+        form, g = one.controller.native_form(), one.binding.factor
+        kp, kv = form.kp[one.index] * g * g, form.kv[one.index] * g * g
+        _, held_velocity, feedforward = one.robot.setpoints.values[:, self._columns[i]]
+        raw = feedforward + kp * (target - position[:-1]) + kv * (held_velocity - velocity)
+        effort = g * np.clip(raw / g, form.low[one.index], form.high[one.index])
+        applied = self._applied[i].of(forces)[:, 0]
+        time = h * np.arange(1.0, len(target) + 1.0)
+        return Trace(time, target, position[1:], effort, raw, applied, float(position[0]))
+
+    def show(self, i: int) -> None:
+        """Put the bench's world into the state at the end of a copy's response, for the loads."""
+        data = self._world.data
+        for field in STATE:
+            values = self._ends[i][field]
+            if field == "time":
+                data.time = float(np.ravel(values)[0])
+            elif np.size(values):
+                getattr(data, field)[:] = values
+        mujoco.mj_forward(self._world.model, data)

@@ -1,1 +1,0 @@
-"""Where models come from: MJCF, URDF, MJB and menagerie files, and the assets they need."""

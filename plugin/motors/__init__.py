@@ -1,1 +1,0 @@
-"""Motors: servos and drives as files, found by name."""

@@ -1,1 +1,0 @@
-"""What files of numbers are trusted with: regular ones, of bounded size, with checksums."""

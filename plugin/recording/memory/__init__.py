@@ -1,1 +1,0 @@
-"""Memory of components in recordings: as JSON and named arrays, and back."""

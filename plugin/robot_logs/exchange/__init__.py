@@ -1,1 +1,0 @@
-"""Recordings written for other programs, and read back without loss: MCAP, HDF5."""

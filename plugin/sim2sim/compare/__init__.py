@@ -1,1 +1,0 @@
-"""Comparing a replay with its recording: matching robots, errors per joint, the result."""

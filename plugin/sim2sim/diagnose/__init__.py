@@ -1,1 +1,0 @@
-"""Diagnosis of a replay: one difference undone at a time, other joint orders tried."""

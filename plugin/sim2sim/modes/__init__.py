@@ -1,1 +1,0 @@
-"""The three ways to replay: kinematic, targets, policy."""

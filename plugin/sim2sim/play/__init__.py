@@ -1,1 +1,0 @@
-"""Playing recordings and policies in a world: players, starting states, perturbed trials."""

@@ -1,1 +1,0 @@
-"""A policy against a recording of it, part by part, without simulating."""

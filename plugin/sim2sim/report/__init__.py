@@ -1,1 +1,0 @@
-"""Replay reports: on the terminal, as JSON and as one HTML page."""

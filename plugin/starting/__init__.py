@@ -1,1 +1,0 @@
-"""The first minutes: a scene for a model (`mjrig new`), and what is installed (`mjrig doctor`)."""

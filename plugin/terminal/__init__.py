@@ -1,1 +1,0 @@
-"""Shared by all commands: help pages, tables, progress bars, scene options."""

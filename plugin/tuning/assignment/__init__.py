@@ -1,1 +1,0 @@
-"""Gain assignment from natural frequency and damping ratio."""

@@ -1,1 +1,0 @@
-"""Motions that show parameters: designed, checked in simulation, written for a robot."""

@@ -1,1 +1,0 @@
-"""Objectives of sweeps: metrics of test signals, free runs and replays."""

@@ -1,1 +1,0 @@
-"""What a fit simulates: driven joints, recordings in columns of a world, jobs."""

@@ -1,1 +1,0 @@
-"""MuJoCo Warp: many worlds of a lowered scene on a GPU, in single precision."""

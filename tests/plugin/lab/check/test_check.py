@@ -1,0 +1,201 @@
+"""The binding table, the report, and who drives what."""
+
+import json
+import math
+from importlib.resources import files
+
+import pytest
+
+import mjrig
+from mjrig.components import PassthroughController, PDController
+from mjrig.core.findings import error, note, warning
+from mjrig.lab.check.preflight import exit_code, findings, report, report_data, rows
+from tests.preflight import SOFT, found, told, warnings
+from tests.worlds import GRIPPER, MOTORS, ZOO, arm, hinge, make_robot, make_world, pd_of
+
+TWO = '<motor name="drive" joint="swing"/><motor name="spare" joint="swing"/>'
+BUNDLED = ("pendulum", "quadruped", "humanoid", "arm")
+
+
+@pytest.mark.parametrize("scene", BUNDLED)
+def test_the_bundled_scenes_have_no_findings(scene: str) -> None:
+    folder = files("mjrig.config").joinpath("scenes")
+    assert findings(mjrig.World(str(folder.joinpath(f"{scene}.yaml")))) == []
+
+
+def test_a_scene_in_order_has_no_warnings() -> None:
+    assert warnings(hinge(), PDController(**SOFT)) == []
+
+
+# Who drives what --------------------------------------------------------------------------------
+
+
+def test_two_owned_actuators_on_one_joint() -> None:
+    assert told("two-actuators", hinge(TWO), PDController(**SOFT)) == [
+        "robot.swing: two or more owned actuators act on this joint: drive, spare; "
+        "each applies its full effort; leave one out of the controller's actuators: patterns"
+    ]
+
+
+def test_two_owners_on_one_joint() -> None:
+    pair = [PDController(actuators=name, **SOFT) for name in ("drive", "spare")]
+    assert len(told("two-actuators", hinge(TWO), *pair)) == 1
+
+
+def test_a_motor_nobody_owns_on_the_same_joint_is_fine() -> None:
+    assert told("two-actuators", hinge(TWO), PDController(actuators="drive", **SOFT)) == []
+
+
+def test_a_position_actuator_beside_a_law_holds_the_joint_twice() -> None:
+    xml = hinge(TWO.replace('motor name="spare"', 'position name="servo"'))
+    assert told("two-actuators", xml, PDController(**SOFT)) == [
+        "robot.swing: two or more actuators hold this joint: drive (motor), servo (position); "
+        "their stiffnesses add up; remove one, as in removed: [servo]"
+    ]
+
+
+def test_two_position_actuators_hold_a_joint_twice() -> None:
+    servos = '<position name="a" joint="swing"/><position name="b" joint="swing"/>'
+    assert len(told("two-actuators", hinge(servos))) == 1
+    servo_and_damper = (
+        '<position name="a" joint="swing"/><damper name="b" joint="swing" ctrlrange="0 1"/>'
+    )
+    assert told("two-actuators", hinge(servo_and_damper)) == []
+
+
+def test_a_disabled_controller_sends_radians_as_torque() -> None:
+    assert told("disabled", arm(), PDController(enabled=False, **SOFT)) == [
+        "robot.PDController: is disabled: position setpoints in rad go as torque to a, b; "
+        "enabled: true, or leave the controller out"
+    ]
+
+
+def test_a_disabled_passthrough_changes_nothing() -> None:
+    assert told("disabled", arm(), PassthroughController(enabled=False)) == []
+
+
+def test_a_controller_that_owns_nothing() -> None:
+    assert told("owns-nothing", GRIPPER, PDController(actuators="gr.*")) == [
+        "robot.PDController: owns no actuator: nothing its patterns match can be bound; "
+        "grip drives the tendon 'grip', not a joint"
+    ]
+
+
+def test_a_controller_on_a_model_without_actuators() -> None:
+    assert told("owns-nothing", arm(""), PDController()) == [
+        "robot.PDController: owns no actuator: nothing its patterns match can be bound; "
+        'add actuators: to the actor, as in actuators: [{type: MotorActuator, joint: ".*"}]'
+    ]
+
+
+def test_joints_without_any_actuator() -> None:
+    assert told("no-actuators", arm("")) == [
+        "robot: has 2 hinge and slide joints and no actuator: nothing can move it; "
+        'add them, as in actuators: [{type: MotorActuator, joint: ".*"}]'
+    ]
+    assert told("no-actuators", hinge("")) == []  # a door, not a robot
+
+
+def test_motors_without_a_controller() -> None:
+    assert told("no-controller", arm()) == [
+        "robot: has no controller: setpoints go as torque to its motors a, b; "
+        "components: [{type: PDController}]"
+    ]
+    assert told("no-controller", arm(), PassthroughController()) == []
+    assert told("no-controller", hinge('<position name="servo" joint="swing"/>')) == []
+
+
+def test_a_live_edit_is_judged_at_once() -> None:
+    world, robot = make_robot(hinge(inertia=0.01), PDController(**SOFT))
+    assert found(world, "unstable-pd") == []
+    pd_of(robot).kv = 100
+    assert len(found(world, "unstable-pd")) == 1
+
+
+# Table ------------------------------------------------------------------------------------------
+
+
+def test_the_table_has_every_actuator_in_id_order() -> None:
+    _, robot = make_robot(ZOO, PDController())
+    table = rows(robot)
+    assert [r.actuator for r in table] == [b.actuator for b in robot.actuators]
+
+
+def test_a_bound_row_has_gains_owner_and_execution() -> None:
+    _, robot = make_robot(arm(), PDController(kp=[3, 4], kv=2, torque_limit=5))
+    row = rows(robot)[1]
+    assert row.gains == {"kp": 4.0, "kv": 2.0, "torque_limit": 5.0}
+    assert (row.owner, row.execution, row.reason) == ("PDController", "python", "")
+    assert (row.joint, row.kind, row.gear) == ("elbow", "motor", 1.0)
+
+
+@pytest.mark.parametrize(
+    ("component", "reason"),
+    [
+        (PDController(actuators="a"), "no controller owns it"),
+        (PDController(enabled=False), "PDController is disabled"),
+    ],
+)
+def test_a_row_driven_directly_says_why(component: PDController, reason: str) -> None:
+    _, robot = make_robot(arm(), component.copy())
+    row = rows(robot)[1]
+    assert (row.owner, row.execution, row.reason) == ("setpoint, directly", "", reason)
+
+
+def test_a_skipped_row_has_its_reason_and_target() -> None:
+    _, robot = make_robot(GRIPPER, PDController())
+    row = rows(robot)[1]
+    assert row.joint == "tendon grip"
+    assert row.reason == "drives the tendon 'grip', not a joint"
+
+
+# Report -----------------------------------------------------------------------------------------
+
+
+def test_the_report_has_tables_execution_and_findings() -> None:
+    xml = arm(MOTORS + '<position name="grip" tendon="cable" kp="40" forcerange="-1 1"/>')
+    law = PDController(actuators=["a", "grip.*"], torque_limit=math.inf)
+    text = report(make_world(xml, [law])).splitlines()
+    assert text[0] == "robot: 3 actuators, 1 bound to a law"
+    assert "    b: no controller owns it" in text
+    assert "    grip: drives the tendon 'cable', not a joint" in text
+    assert "robot.PDController runs as python: requested" in text
+    assert text[-5:] == [
+        "findings: 1 warning, 1 note",
+        "  warning [no-limit] robot.a: has no effort limit, neither here nor in the model",
+        "    fix: torque_limit: the motor's peak effort",
+        "  note [no-limit] robot.b: is driven directly and has neither ctrlrange nor forcerange",
+        "    fix: give it a forcerange in the model",
+    ]
+
+
+def test_a_report_without_findings_says_none() -> None:
+    world = make_world(arm(), [PDController(**SOFT)])
+    assert report(world).endswith("findings: none")
+
+
+def test_the_report_as_data_is_strict_json() -> None:
+    world = make_world(arm(), [PDController(torque_limit={"a": math.inf, "b": 5}, **SOFT)])
+    data = report_data(world)
+    assert json.loads(json.dumps(data, allow_nan=False)) == data
+    first, second = data["actors"][0]["actuators"]  # type: ignore[index]
+    assert first["gains"] == {"kp": 1.0, "kv": 0.1, "torque_limit": "inf"}
+    assert second["gains"]["torque_limit"] == 5.0
+    assert data["executions"] == [
+        {"controller": "robot.PDController", "execution": "python", "reason": "requested"}
+    ]
+    assert data["findings"] == [
+        {
+            "level": "warning",
+            "code": "no-limit",
+            "where": ["robot.a"],
+            "text": "has no effort limit, neither here nor in the model",
+            "fix": "torque_limit: the motor's peak effort",
+        }
+    ]
+
+
+def test_errors_count_and_warnings_only_if_asked() -> None:
+    bad, odd, fine = (make("code", "dog", (), "text") for make in (error, warning, note))
+    assert [exit_code(found) for found in ([bad, fine], [odd, fine], [fine], [])] == [1, 0, 0, 0]
+    assert [exit_code(found, strict=True) for found in ([bad], [odd], [fine])] == [1, 1, 0]

@@ -1,0 +1,103 @@
+"""Masses and inertias that no real robot has."""
+
+from mjrig.components import PDController
+from tests.preflight import found, told
+from tests.worlds import hinge, make_world
+
+
+def links(*bodies: str, armature: float = 0.0) -> str:
+    """A chain of hinges, each body with its own inertial and geoms."""
+    text = ""
+    for i, body in reversed(list(enumerate(bodies))):
+        joint = f'<joint axis="0 1 0" armature="{armature}"/>'
+        text = f'<body name="link{i}" pos="0.1 0 0">{joint}{body}{text}</body>'
+    return f"<mujoco><worldbody>{text}</worldbody></mujoco>"
+
+
+def inertial(mass: float, inertia: str) -> str:
+    return f'<inertial pos="0 0 0" mass="{mass}" diaginertia="{inertia}"/>'
+
+
+BALL = '<geom size="0.05" contype="0" conaffinity="0"/>'
+FINE = inertial(1, "1e-3 1e-3 1e-3") + BALL
+
+
+def every_code(xml: str) -> set[str]:
+    from mjrig.lab.check.preflight import findings
+
+    return {f.code for f in findings(make_world(xml))} - {"no-actuators"}
+
+
+def test_bodies_in_order() -> None:
+    assert every_code(links(FINE, FINE)) == set()
+    assert every_code(links(BALL, BALL)) == set()
+
+
+def test_an_inertia_wider_than_the_body() -> None:
+    wide = inertial(1, "0.05 0.05 0.05") + BALL
+    assert told("inertia-too-large", links(FINE, wide)) == [
+        "robot: the mass would have to lie outside the body; radius of gyration: "
+        "link1 0.22 m, reaches 0.05 m; check the units and the frame of <inertial>"
+    ]
+
+
+def test_a_point_mass() -> None:
+    point = inertial(1, "1e-8 1e-8 1e-8") + BALL
+    assert told("inertia-too-small", links(FINE, point)) == [
+        "robot: almost a point mass; radius of gyration: link1 0.0001 m, reaches 0.05 m; "
+        "check the units and the frame of <inertial>"
+    ]
+
+
+def test_an_inertia_no_body_has() -> None:
+    """MuJoCo refuses to compile one; a live edit or a binary model may still have it."""
+    world = make_world(links(FINE))
+    world.model.body_inertia[1] = (1e-3, 1e-3, 3e-3)
+    (finding,) = found(world, "impossible-inertia")
+    assert str(finding) == (
+        "robot.link0: principal inertias 0.001, 0.001, 0.003: no body has one above the sum of the "
+        "others; correct <inertial>, or give the actor `compiler: {balanceinertia: true}`"
+    )
+
+
+def test_a_rod_is_possible() -> None:
+    world = make_world(links(FINE))
+    world.model.body_inertia[1] = (0.0, 1e-3, 1e-3)
+    assert found(world, "impossible-inertia") == []
+
+
+def test_a_part_that_weighs_next_to_nothing() -> None:
+    tiny = inertial(1e-7, "1e-10 1e-10 1e-10") + BALL
+    (text,) = told("tiny-mass", links(FINE, tiny))
+    assert text.startswith("robot.link1: weighs 1e-07 kg of 1 kg: the solver loses precision")
+
+
+def test_bodies_welded_together_are_one_part() -> None:
+    tip = f'<body name="sensor" pos="0 0 0.1">{inertial(1e-7, "1e-10 1e-10 1e-10")}{BALL}</body>'
+    assert told("tiny-mass", links(FINE + tip)) == []
+
+
+def test_a_light_link_that_carries_a_heavy_one() -> None:
+    light = inertial(1e-3, "1e-6 1e-6 1e-6") + BALL
+    heavy = inertial(10, "1e-2 1e-2 1e-2") + BALL
+    assert told("mass-ratio", links(light, heavy)) == [
+        "robot: a light link carries a heavy one: link0 0.001 kg carries 10 kg; "
+        "armature on its joint keeps the solver precise"
+    ]
+    assert told("mass-ratio", links(light, heavy, armature=0.01)) == []
+    assert told("mass-ratio", links(heavy, light)) == []
+
+
+def test_an_outermost_part_without_a_geom() -> None:
+    bare = inertial(1, "1e-3 1e-3 1e-3")
+    assert told("no-shape", links(FINE, bare)) == [
+        "robot.link1: has mass but no geom: it is invisible and has no contacts"
+    ]
+    assert told("no-shape", links(bare, FINE)) == []  # a joint of several axes, not an end
+    assert len(told("no-shape", hinge(), PDController())) == 1
+
+
+def test_what_does_not_move_may_weigh_what_it_likes() -> None:
+    post = f'<body name="post">{inertial(1, "9 9 9")}{BALL}</body>'
+    still = f"<mujoco><worldbody>{post}</worldbody></mujoco>"
+    assert every_code(still) == set()

@@ -21,7 +21,6 @@ from mjrig.editor.assets import thumbnail_worker
 from mjrig.editor.session.user_files import cache_folder
 from mjrig.editor.text import tr
 
-
 SIZE = (256, 192)
 #: Grows when pictures are drawn in another way.
 VERSION = 2

@@ -35,7 +35,6 @@ from mjrig.editor.ui.colours import GREY
 from mjrig.editor.ui.number_cell import no_tab_stop
 from mjrig.lab.gains.gain_rows import sources
 
-
 #: Draws the value of one entry of a mapping.
 ValueWidget = Callable[[Field, Sheet, dict[str, Any], str], None]
 

@@ -15,7 +15,6 @@ from mjrig.editor.text import tr
 from mjrig.editor.viewport.scene_renderer import Picture, Quality
 from mjrig.editor.viewport.viewport import Viewport
 
-
 _Pixels = np.ndarray[Any, np.dtype[np.uint8]]
 FPS = 30
 #: A longer gap while nothing runs is a jump, such as a drag of the timeline, not slow motion.

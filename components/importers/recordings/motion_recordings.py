@@ -25,7 +25,6 @@ from mjrig.core.errors import RecordingError
 from mjrig.data.recording.npz_arrays import npz_arrays, npz_names
 from mjrig.data.recording.recording import Recording
 
-
 _MOTION = {"fps", "joint_pos", "joint_vel", "body_pos_w", "body_quat_w"}
 #: What LocoMuJoCo calls the slides of a base, and the array of its clips' ends.
 _TRANSLATIONS, _SPLITS = ("_tx", "_ty", "_tz"), "split_points"

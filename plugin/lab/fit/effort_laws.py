@@ -20,7 +20,6 @@ from mjrig.lab.fit.fit_data import LEAST_SAMPLES, RecordedTrack
 from mjrig.lab.fit.plant import Drives
 from mjrig.lab.fit.statistics import long_run
 
-
 Mask = npt.NDArray[np.bool_]
 #: Residuals below this share of the efforts are rounding.
 ROUNDING = 1e-9

@@ -14,7 +14,6 @@ from mjrig.core.errors import PropertyError
 from mjrig.core.names import suggestion
 from mjrig.lab.sweep.hosts import Host
 
-
 Factors = tuple[float, float]
 #: Given as a standard deviation; the others are ranges of factors.
 _DEVIATIONS = ("noise", "bias", "start")

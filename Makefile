@@ -38,11 +38,11 @@ test: setup  ## all tests on every core, and all checks beside them
 	$(BIN)/pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder || status=$$?; \
 	wait $$lint || status=$$?; cat "$$checks"; exit $$status
 
-test-fast: setup  ## ruff, and the quick tests of the rooms that changed since HEAD (ROOMS="sim cli": those too)
+test-fast: setup  ## ruff, and the quick tests of the packages that changed since HEAD (PACKAGES="sim cli": those too)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	@tests=$$($(BIN)/python tools/changed_tests.py $(ROOMS)) || exit; \
-	if [ -z "$$tests" ]; then echo "no room has changed since HEAD"; exit; fi; echo $$tests; \
+	@tests=$$($(BIN)/python tools/changed_tests.py $(PACKAGES)) || exit; \
+	if [ -z "$$tests" ]; then echo "no package has changed since HEAD"; exit; fi; echo $$tests; \
 	$(BIN)/pytest --numprocesses auto --dist worksteal -m "not slow and not campaign" $$tests
 
 # The same seed tries the same cases; another one: make campaign SEED=7. Each generator ends after 8 minutes, unless its test says

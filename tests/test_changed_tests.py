@@ -25,34 +25,35 @@ def tool() -> ModuleType:
     ("files", "expected"),
     [
         (["plugin/core/scene/pose.py"], ["tests/plugin/core/scene"]),
-        (["plugin/sim/gone.py", "editor/ui/x.py"], ["tests/editor/ui", "tests/plugin/core/sim"]),
+        (["plugin/core/sim/gone.py", "editor/ui/x.py"],
+         ["tests/editor/ui", "tests/plugin/core/sim"]),
         (["plugin/core/names.py"],
-         [f"tests/plugin/test_{name}.py"
+         [f"tests/plugin/core/test_{name}.py"
           for name in ("attributes", "large_arrays", "names", "patterns")]),
         (["components/importers/stacks/rl_sar.py"], ["tests/components/importers/stacks"]),
         (["tests/plugin/core/scene/test_include.py", "plugin/core/scene/pose.py"],
          ["tests/plugin/core/scene"]),
         (["tests/plugin/core/scene/test_include.py"], ["tests/plugin/core/scene/test_include.py"]),
-        (["tests/plugin/scene/test_gone.py"], []),
+        (["tests/plugin/core/scene/test_gone.py"], []),
         (["tests/editor/inspector/inspected.py"], ["tests/editor/inspector"]),
         (["docs/scene.md", "README.md", "CHANGELOG.md"], ["tests/test_readme.py"]),
         (["pyproject.toml"], ["tests/test_packaging.py"]),
     ],
 )  # fmt: skip
-def test_a_file_is_tested_by_its_room(
+def test_a_file_is_tested_by_its_package(
     tool: ModuleType, files: list[str], expected: list[str]
 ) -> None:
     assert tool.tests_of(files) == expected
 
 
-def test_rooms_are_added_by_name(tool: ModuleType) -> None:
+def test_packages_are_added_by_name(tool: ModuleType) -> None:
     found = tool.tests_of(["plugin/core/scene/pose.py"], ["sim", "session"])
     assert found == ["tests/editor/session", "tests/plugin/core/scene", "tests/plugin/core/sim"]
 
 
-def test_every_room_that_has_tests_of_its_own_is_found(tool: ModuleType) -> None:
+def test_every_package_that_has_tests_of_its_own_is_found(tool: ModuleType) -> None:
     for folder in ("plugin", "components", "editor"):
         for module in (ROOT / folder).rglob("*.py"):
-            room = module.parent.relative_to(ROOT)
-            if len(room.parts) > 1:
+            package = module.parent.relative_to(ROOT)
+            if len(package.parts) > 1:
                 assert tool.tests_of([str(module.relative_to(ROOT))]), module

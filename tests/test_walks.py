@@ -20,14 +20,14 @@ pytestmark = [
 #: Lower these when the tree gets simpler.
 #: Call path: modules, packages, functions, depth.
 CALL_BUDGETS = {
-    "load": (110, 15, 555, 31),
-    "drag": (46, 15, 164, 24),
-    "save": (32, 7, 137, 23),
-    "fit": (255, 44, 1415, 36),
-    "import": (200, 41, 1135, 35),
-    "bench": (198, 37, 1130, 45),
+    "load": (82, 12, 565, 31),
+    "drag": (39, 14, 164, 24),
+    "save": (25, 6, 137, 23),
+    "fit": (175, 25, 1420, 36),
+    "import": (148, 26, 1145, 35),
+    "bench": (143, 23, 1135, 45),
 }
-TREE_BUDGETS = {"import chain": 60, "modules": 970, "lines": 135_200}
+TREE_BUDGETS = {"import chain": 52, "modules": 605, "lines": 135_200}
 
 
 @pytest.fixture(scope="module")

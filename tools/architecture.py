@@ -81,7 +81,9 @@ PACKAGES = {
         "mjrig.editor",
     ),
 }
-ORDER = {room: i for i, room in enumerate(r for rooms in PACKAGES.values() for r in rooms)}
+ORDER = {
+    package: i for i, package in enumerate(r for packages in PACKAGES.values() for r in packages)
+}
 _MODULE = re.compile(r"(mjrig(?:\.\w+)+)(?::\w+)?")
 
 
@@ -183,14 +185,19 @@ def circle(found: Iterable[Import]) -> list[str]:
 
 
 def against_the_order(found: Iterable[Import], known: Mapping[str, Path]) -> list[str]:
-    """Imports of a room that stands lower in the list, and rooms that are not in it."""
+    """Imports of a package that stands lower in the list, and packages that are not in it."""
     problems = set()
     for one in found:
-        rooms = package_of(one.importer), package_of(one.imported)
-        problems |= {f"{room}: is not among the rooms" for room in rooms if room not in ORDER}
+        packages = package_of(one.importer), package_of(one.imported)
+        problems |= {
+            f"{package}: is not among the packages" for package in packages if package not in ORDER
+        }
         if one.importer in {"mjrig", "mjrig.__main__"}:  # the public names, and the program
             continue
-        if all(room in ORDER for room in rooms) and ORDER[rooms[1]] > ORDER[rooms[0]]:
+        if (
+            all(package in ORDER for package in packages)
+            and ORDER[packages[1]] > ORDER[packages[0]]
+        ):
             where = known[one.importer].relative_to(ROOT)
             problems.add(f"{where}:{one.line}: imports {one.imported} ({one.how})")
     return sorted(problems)
@@ -204,8 +211,10 @@ _STROKES = {"plugin": "#3a6ea5", "components": "#3d8b40", "editor": "#b9770e"}
 _STYLE = "font-family: system-ui, sans-serif"
 
 
-def room_imports(found: Iterable[Import], known: Mapping[str, Path]) -> dict[tuple[str, str], int]:
-    """How many imports lead from a room to another one."""
+def package_imports(
+    found: Iterable[Import], known: Mapping[str, Path]
+) -> dict[tuple[str, str], int]:
+    """How many imports lead from a package to another one."""
     counts: dict[tuple[str, str], int] = {}
     for one in found:
         if one.importer in {"mjrig", "mjrig.__main__"}:
@@ -217,35 +226,35 @@ def room_imports(found: Iterable[Import], known: Mapping[str, Path]) -> dict[tup
 
 
 def svg(found: Iterable[Import], known: Mapping[str, Path]) -> str:
-    """The rooms as three columns, lowest at the top, and the arrows between neighbouring ones.
+    """The packages as three columns, lowest at the top, and the arrows between neighbouring ones.
 
-    An arrow is drawn where a room imports another one that none of its other imports leads to.
+    An arrow is drawn where a package imports another one that none of its other imports leads to.
     """
     found = list(found)
     sizes: dict[str, int] = {}
     for module, path in known.items():
-        room = package_of(module)
-        sizes[room] = sizes.get(room, 0) + (path.name != "__init__.py")
+        package = package_of(module)
+        sizes[package] = sizes.get(package, 0) + (path.name != "__init__.py")
     places: dict[str, tuple[float, float]] = {}
     boxes = []
-    for column, (folder, rooms) in enumerate(PACKAGES.items()):
+    for column, (folder, packages) in enumerate(PACKAGES.items()):
         x = _LEFT + column * (_WIDTH + _GAP)
         boxes.append(
             f'<text x="{x}" y="40" font-size="18" font-weight="600" '
             f'fill="{_STROKES[folder]}">{folder}/</text>'
         )
-        for row, room in enumerate(rooms):
+        for row, package in enumerate(packages):
             y = _TOP + row * (_ROW + 6)
-            places[room] = x, y + _ROW / 2
-            boxes.append(_box(folder, room, sizes.get(room, 0), x, y))
+            places[package] = x, y + _ROW / 2
+            boxes.append(_box(folder, package, sizes.get(package, 0), x, y))
     height = _TOP + max(map(len, PACKAGES.values())) * (_ROW + 6) + 20
     width = _LEFT + 3 * (_WIDTH + _GAP)
-    arrows = [_arrow(places[a], places[b]) for a, b in _direct(room_imports(found, known))]
+    arrows = [_arrow(places[a], places[b]) for a, b in _direct(package_imports(found, known))]
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
             f'width="{width}" height="{height}" style="{_STYLE}">',
-            "<title>The rooms of mjrig, and which imports which</title>",
+            "<title>The packages of mjrig, and which imports which</title>",
             '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="6" '
             'markerHeight="6" orient="auto"><path d="M0 0L8 4L0 8z" fill="#8a8f98"/>'
             "</marker></defs>",
@@ -258,8 +267,8 @@ def svg(found: Iterable[Import], known: Mapping[str, Path]) -> str:
     )
 
 
-def _box(folder: str, room: str, size: int, x: float, y: float) -> str:
-    name = room.removeprefix(FOLDERS[folder]).removeprefix(".") or "(root)"
+def _box(folder: str, package: str, size: int, x: float, y: float) -> str:
+    name = package.removeprefix(FOLDERS[folder]).removeprefix(".") or "(root)"
     return (
         f'<rect x="{x}" y="{y}" width="{_WIDTH}" height="{_ROW}" rx="4" '
         f'fill="{_FILLS[folder]}" stroke="{_STROKES[folder]}"/>'
@@ -275,9 +284,9 @@ def _direct(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     for a, b in pairs:
         below.setdefault(a, set()).add(b)
     reach: dict[str, set[str]] = {}
-    for room in sorted(ORDER, key=lambda r: ORDER[r]):
-        direct = below.get(room, set())
-        reach[room] = direct | {far for near in direct for far in reach.get(near, set())}
+    for package in sorted(ORDER, key=lambda r: ORDER[r]):
+        direct = below.get(package, set())
+        reach[package] = direct | {far for near in direct for far in reach.get(near, set())}
     return sorted(
         (a, b)
         for a, others in below.items()
@@ -287,7 +296,7 @@ def _direct(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
 
 
 def _arrow(start: tuple[float, float], end: tuple[float, float]) -> str:
-    """From a room to the one it imports; within a column it bows out to the right."""
+    """From a package to the one it imports; within a column it bows out to the right."""
     (x1, y1), (x2, y2) = start, end
     if x1 == x2:
         edge = x1 + _WIDTH

@@ -1,7 +1,7 @@
-"""The tests of the rooms that changed since HEAD, one path per line; `make test-fast` runs them.
+"""The tests of the packages that changed since HEAD, one path per line; `make test-fast` runs them.
 
     python tools/changed_tests.py           # of changed and new files
-    python tools/changed_tests.py sim cli   # and of these rooms, wherever they are
+    python tools/changed_tests.py sim cli   # and of these packages, wherever they are
 
 The tests mirror the packages: plugin/core/scene/pose.py is tested by tests/plugin/core/scene.
 `make test` finds the effects of a change on other packages.
@@ -14,7 +14,8 @@ from pathlib import Path, PurePosixPath
 
 ROOT = Path(__file__).resolve().parent.parent
 CODE = ("plugin", "components", "editor")
-#: Files outside the rooms, and the tests that read them.
+LAYERS = tuple(f"tests/plugin/{layer}" for layer in ("core", "data", "lab"))
+#: Files outside the packages, and the tests that read them.
 ELSEWHERE = {
     "README.md": "tests/test_readme.py",
     "docs": "tests/test_readme.py",
@@ -38,11 +39,11 @@ def changed(root: Path = ROOT) -> list[str]:
     ]
 
 
-def tests_of(files: Iterable[str], rooms: Iterable[str] = (), root: Path = ROOT) -> list[str]:
+def tests_of(files: Iterable[str], packages: Iterable[str] = (), root: Path = ROOT) -> list[str]:
     """Test files and folders, none inside of another one."""
     found = {path for file in files for path in _tests_of_file(PurePosixPath(file), root)}
-    for room in rooms:
-        found |= {str(f.relative_to(root)) for f in (root / "tests").rglob(room) if f.is_dir()}
+    for package in packages:
+        found |= {str(f.relative_to(root)) for f in (root / "tests").rglob(package) if f.is_dir()}
     return sorted(p for p in found if not any(str(q) in found for q in PurePosixPath(p).parents))
 
 
@@ -59,18 +60,18 @@ def _tests_of_file(file: PurePosixPath, root: Path) -> Iterator[str]:
 
 
 def _nearest(folder: PurePosixPath, root: Path) -> Iterator[str]:
-    """The folder of tests that mirrors a room; above the rooms, only the files right there."""
+    """The folder of tests that mirrors a package; of a layer, only the files right there."""
     while not (root / folder).is_dir():
         folder = folder.parent
-    if len(folder.parts) > 2:
+    if len(folder.parts) > 2 and str(folder) not in LAYERS:
         yield str(folder)
     else:
         yield from (str(f.relative_to(root)) for f in (root / folder).glob("test_*.py"))
 
 
-def main(rooms: list[str]) -> None:
+def main(packages: list[str]) -> None:
     """Print them."""
-    for path in tests_of(changed(), rooms):
+    for path in tests_of(changed(), packages):
         print(path)
 
 

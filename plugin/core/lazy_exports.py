@@ -24,8 +24,15 @@ def exports(
         if name in homes:
             return getattr(import_module(f"mjrig.{homes[name]}"), name)
         module = f"{package}.{name}"
-        if name.startswith("_") or find_spec(module) is None:
+        if name.startswith("_") or not _is_module(module):
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         return import_module(module)
 
     return get, lambda: sorted(homes)
+
+
+def _is_module(name: str) -> bool:
+    try:
+        return find_spec(name) is not None
+    except ModuleNotFoundError:  # the name before the last dot is not a package
+        return False

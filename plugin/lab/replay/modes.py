@@ -61,7 +61,7 @@ from mjrig.lab.replay.trials import PolicyRun, run_policy, run_trials, statistic
 # Mode kinematic: show the recorded poses without simulating.
 
 
-EVIDENCE = "recorded poses, shown without simulation: no evidence about transfer"
+KINEMATIC_EVIDENCE = "recorded poses, shown without simulation: no evidence about transfer"
 
 
 def replay_poses(recording: Recording, world: World, *, robot: str = "") -> Replay:
@@ -72,7 +72,7 @@ def replay_poses(recording: Recording, world: World, *, robot: str = "") -> Repl
     for k in range(count + 1):
         player.seek(player.duration * k / count)
         qpos[k] = world.data.qpos
-    result = Replay("kinematic", str(recording.path), scene_name(world), SHOWN, EVIDENCE)
+    result = Replay("kinematic", str(recording.path), scene_name(world), SHOWN, KINEMATIC_EVIDENCE)
     result.duration = player.duration
     result.notes += [*recording.notes, *player.notes]
     for pair in player.matches:
@@ -106,7 +106,7 @@ def _beyond_limits(world: World, pair: Match, qpos: FloatArray) -> list[str]:
 # Mode targets: re-simulate the recorded setpoints with the controllers of this world.
 
 
-EVIDENCE = (
+TARGETS_EVIDENCE = (
     "re-simulation of recorded setpoints: shows whether the physics is the same, not whether a "
     "policy transfers"
 )
@@ -122,7 +122,7 @@ def replay_targets(
     resample: bool,
 ) -> Replay:
     """Play, compare and diagnose."""
-    result = Replay("targets", str(recording.path), scene_name(world), evidence=EVIDENCE)
+    result = Replay("targets", str(recording.path), scene_name(world), evidence=TARGETS_EVIDENCE)
     result.tolerance = tolerance
     with TargetsPlayer(recording, world, robot=robot, resample=resample) as player:
         started = player.start()

@@ -16,8 +16,8 @@ _API = re.compile(r"[a-z_]+\([^ ]*\)|[a-z]=(True|False)|[a-z]=…|--[a-z]")
 #: Modules whose errors a command alone shows: it parses options, writes its results, serves,
 #: or opens the window.
 _COMMANDS = re.compile(
-    r"command\.py|editor/desktop\.py|window/app\.py|_options\.py|/terminal/|/cli/|load_context|sweeps/(results|study)"
-    r"|fit_report|npz_|/web/|tuning/suites/|/streams/|exchange/lerobot"
+    r"command\.py|editor/desktop\.py|window/app\.py|/cli/|load_context|sweep/(results|optimisation)"
+    r"|fit/report|npz_|/web/|lab/bench/|/streams/|lerobot_dataset"
 )
 
 

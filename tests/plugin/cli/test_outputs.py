@@ -118,8 +118,8 @@ def test_the_best_is_refused_before_the_work(
     def work(*given: object, **more: object) -> Any:
         raise AssertionError("the work began")
 
-    for module in ("sweep", "optimise"):
-        monkeypatch.setattr(f"mjrig.lab.sweep.{module}.{module}", work)
+    monkeypatch.setattr("mjrig.lab.sweep.runner.sweep", work)
+    monkeypatch.setattr("mjrig.lab.sweep.optimisation.optimise", work)
     if "--range" not in options:
         options = [*options, "--range", "arm.PDController.kp=1:2"]
     sample = ["--sample", "2"] if command == "sweep" else []

@@ -29,11 +29,11 @@ def names_in_a_new_process(statement: str) -> str:
 def test_descriptions_load_no_model_and_no_control() -> None:
     loaded = names_in_a_new_process("import mjrig.core.scene.placement")
     assert "mjrig.core.scene.scene_description " in loaded
-    for room in ("model", "control", "scene_edit", "sim"):
-        assert f"mjrig.{room}." not in loaded
+    for package in ("model", "control", "scene.editing", "sim"):
+        assert f"mjrig.core.{package}." not in loaded
 
 
-def test_the_room_hands_out_its_base_classes_lazily() -> None:
+def test_the_facade_hands_out_its_base_classes_lazily() -> None:
     assert mjrig.scene.Prop.__module__ == "mjrig.core.scene.actor_description"
     assert mjrig.scene.Pose is mjrig.Pose
     assert dir(mjrig.scene) == ["Pose", "Prop"]

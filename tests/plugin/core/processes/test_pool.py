@@ -127,8 +127,7 @@ def test_no_process_is_left_behind(tmp_path: Path, how: signal.Signals) -> None:
     script, built = tmp_path / "script.py", tmp_path / "built"
     script.write_text(_SCRIPT)
     built.mkdir()
-    root = Path(__file__).parents[3]
-    environment = {**os.environ, "PYTHONPATH": str(root)}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     with subprocess.Popen(
         [sys.executable, str(script), str(built)], env=environment, stderr=subprocess.PIPE
     ) as process:

@@ -1,1 +1,0 @@
-"""Friction of servos and gears that depends on load and speed."""

@@ -1,1 +1,0 @@
-"""The pre-flight in the window: the binding table and findings, after every edit."""

@@ -1,1 +1,0 @@
-"""Pages of joints and actuators in the inspector."""

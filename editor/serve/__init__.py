@@ -1,1 +1,0 @@
-"""Bridges in the window: served, watched."""

@@ -1,1 +1,0 @@
-"""Everything the window says, and its translation."""

@@ -23,9 +23,10 @@ from mjrig.data.recording.recording import (
     Recording,
 )
 from mjrig.data.robot_logs.containers.message_definitions import definition_text
+from tests.places import DOCS
 from tests.plugin.data.robot_logs import simulated as sim
 
-DOCS = Path(__file__).parents[3] / "docs" / "robot-logs.md"
+PAGE = DOCS / "robot-logs.md"
 
 
 @pytest.fixture(scope="module")
@@ -152,7 +153,7 @@ def test_another_reader_sees_joint_states(recorded: Path, tmp_path: Path) -> Non
     np.testing.assert_array_equal([m.velocity for m in messages], actor.qvel)
 
 
-@pytest.mark.skipif(not DOCS.exists(), reason="there is no checkout beside the tests")
+@pytest.mark.skipif(not PAGE.exists(), reason="there is no checkout beside the tests")
 def test_the_commands_of_the_page_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -163,7 +164,7 @@ def test_the_commands_of_the_page_run(
     store = sim.ros2()
     messages = sim.joint_messages(sim.simulated(3.0), store)
     sim.write_rosbag2(tmp_path / "bag", messages, store, "SQLITE3")
-    block = DOCS.read_text().split("```console\n")[1].split("```")[0]
+    block = PAGE.read_text().split("```console\n")[1].split("```")[0]
     commands = [line.removeprefix("$ ") for line in block.splitlines() if line.startswith("$ ")]
     assert len(commands) >= 6
     shown = {}
@@ -178,7 +179,7 @@ def test_the_commands_of_the_page_run(
     np.testing.assert_allclose(controller.gains()["kv"], sim.KV, rtol=0.02)
 
 
-@pytest.mark.skipif(not DOCS.exists(), reason="there is no checkout beside the tests")
+@pytest.mark.skipif(not PAGE.exists(), reason="there is no checkout beside the tests")
 def test_the_mapping_of_the_page_reads_a_log_as_it_says(tmp_path: Path) -> None:
     """Signs, offsets, currents, a gauge of one joint, and the robot's own clock."""
     store = sim.ros2()
@@ -202,7 +203,7 @@ def test_the_mapping_of_the_page_reads_a_log_as_it_says(tmp_path: Path) -> None:
         ):
             messages.append(sim.Sent(topic, kind, sim.EPOCH + k * 2_000_000, sent))
     sim.write_rosbag2(tmp_path / "bag", messages, store, "SQLITE3")
-    block = DOCS.read_text().split("```yaml\n")[1].split("```")[0]
+    block = PAGE.read_text().split("```yaml\n")[1].split("```")[0]
     (tmp_path / "bag.log.yaml").write_text(block)
     joints = yaml.safe_load(block)["joints"]
     (actor,) = mjrig.read_recording(tmp_path / "bag").actors.values()

@@ -11,7 +11,7 @@ from websockets.extensions.permessage_deflate import (
 )
 from websockets.frames import Close, Frame, Opcode
 from websockets.http11 import Request
-from websockets.protocol import Protocol
+from websockets.protocol import Protocol, Side
 from websockets.server import ServerProtocol
 
 #: Speed counts more than size: a frame of the window is compressed once for all pages.
@@ -82,14 +82,15 @@ def accept(path: str, headers: Mapping[str, str], limit: int) -> tuple["MessageS
         InvalidHandshake: the request is malformed, or does not offer compression.
     """
     factory = ServerPerMessageDeflateFactory(True, True, compress_settings=_DEFLATE)
-    protocol = ServerProtocol(extensions=[factory], max_size=limit)
-    response = protocol.accept(Request(path, Headers(headers)))
-    if protocol.handshake_exc is not None:
-        raise InvalidHandshake(str(protocol.handshake_exc))
-    if not protocol.extensions:
+    handshake = ServerProtocol(extensions=[factory])
+    response = handshake.accept(Request(path, Headers(headers)))
+    if handshake.handshake_exc is not None:
+        raise InvalidHandshake(str(handshake.handshake_exc))
+    if not handshake.extensions:
         raise InvalidHandshake("permessage-deflate is needed")
-    protocol.send_response(response)
-    return MessageStream(protocol), b"".join(protocol.data_to_send())
+    protocol = Protocol(Side.SERVER, max_size=limit)
+    protocol.extensions = handshake.extensions
+    return MessageStream(protocol), response.serialize()
 
 
 class MessageStream:

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from websockets.frames import Opcode
 
 from mjrig.core.scene.editing.scene import Scene
 from mjrig.editor.main import Editor
 from mjrig.editor.web.live_window import LiveWindow
 from mjrig.editor.web.server import ServerSettings
-from mjrig.editor.web.websocket import CLOSE, PING, PONG, packed
-from tests.editor.web.chromium import Line
+from tests.editor.web.chromium import Line, client_frame
 from tests.editor.web.decoder import Decoded
 from tests.editor.windows import SWINGS
 
@@ -35,13 +35,13 @@ class Page:
     def listen(self, timeout: float = 0.004) -> None:
         """Take what came."""
         while (message := self.line.receive(timeout)) is not None:
-            if message.opcode == CLOSE:
+            if message.opcode is Opcode.CLOSE:
                 self.closed = int.from_bytes(message.payload[:2], "big")
-            elif message.opcode == PONG:
+            elif message.opcode is Opcode.PONG:
                 self.pongs += 1
-            elif message.opcode == 1:
+            elif message.opcode is Opcode.TEXT:
                 self.texts |= json.loads(message.payload)
-            elif message.opcode == 2:
+            elif message.opcode is Opcode.BINARY:
                 self.seen.take(message.payload)
                 if message.payload[0] in (1, 6) and self.acknowledges:
                     with suppress(OSError):  # it may be closed by now
@@ -69,7 +69,7 @@ class Bench:
     def hear(self, page: Page) -> None:
         """Live until everything that a page has sent was applied."""
         page.pongs = 0
-        page.line.send_raw(packed(PING, b"", mask=b"abcd"))
+        page.line.send_raw(client_frame(Opcode.PING, b""))
         self.until(lambda: page.pongs)
         self.turn()
 

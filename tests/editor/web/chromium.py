@@ -126,7 +126,7 @@ class Tab:
         self._number += 1
         self._line.send({"id": self._number, "method": method, "params": values})
         while True:
-            message = self._line.receive(30.0)
+            message = self._line.receive(120.0)
             assert message is not None, f"{method}: no answer"
             answer = json.loads(message.payload)
             if answer.get("id") == self._number:
@@ -147,7 +147,7 @@ class Tab:
         assert "exceptionDetails" not in result, result["exceptionDetails"]
         return result["result"].get("value")
 
-    def wait_for(self, script: str, timeout: float = 15.0) -> Any:
+    def wait_for(self, script: str, timeout: float = 120.0) -> Any:
         """Until an expression is true; returns it."""
         return wait_for(lambda: self.run(script), script, timeout)
 
@@ -207,7 +207,7 @@ class Tab:
     def pause(self) -> None:
         """Until a frame that shows everything done so far is drawn."""
         self.run(
-            "(async () => { const want = mjrig.connection.inputs; const end = Date.now() + 4000;"
+            "(async () => { const want = mjrig.connection.inputs; const end = Date.now() + 60000;"
             "while (mjrig.statistics.input < want && Date.now() < end)"
             " await new Promise(r => setTimeout(r, 5)); })()"
         )
@@ -288,7 +288,7 @@ class Chromium:
         self.close()
 
 
-def wait_for(condition: Callable[[], Any], what: str = "", timeout: float = 15.0) -> Any:
+def wait_for(condition: Callable[[], Any], what: str = "", timeout: float = 120.0) -> Any:
     """Until a condition is true; returns it."""
     end = time.monotonic() + timeout
     while True:

@@ -245,10 +245,11 @@ def test_ten_pages_some_of_them_stuck(bench: Bench, page: Page) -> None:
         bench.pretend_round_trip(stuck, 0.05)
     drawing = bench.window.viewport.drawing
     assert drawing is not None
+    camera = drawing.camera
     first = page.seen.number
 
     def goes_on() -> bool:
-        drawing.camera.azimuth += 1.0
+        camera.azimuth += 1.0
         return page.seen.number > first + 10
 
     bench.until(goes_on)  # who commands is not held up by them

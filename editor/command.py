@@ -63,7 +63,7 @@ def add(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Open the editor and stay until it is closed."""
-    for package in ("imgui_bundle",) if options.web else ("imgui_bundle", "glfw"):
+    for package in ("imgui_bundle", "websockets" if options.web else "glfw"):
         if find_spec(package) is None:
             raise MissingExtraError("the editor", "editor", f"{package} is not installed")
     if options.web:

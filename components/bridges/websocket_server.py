@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import logging
 import select
 import socket
 import threading
@@ -16,7 +15,7 @@ from mjrig.components.bridges.clients import MAX_NOTES, Client, is_local_origin
 from mjrig.components.bridges.protocol import JSON, LARGEST, MSGPACK, is_json
 from mjrig.components.bridges.traffic import shortened
 from mjrig.core.errors import MissingExtraError, MjrigError
-from mjrig.core.library_logs import record_line, reporting_library_logs
+from mjrig.core.library_logs import reporting_library_logs
 
 if TYPE_CHECKING:
     from websockets.asyncio.server import Server, ServerConnection
@@ -264,8 +263,6 @@ class WebSockets:
     async def _main(self, port: int, started: "Future[tuple[str, int]]") -> None:
         from websockets.asyncio.server import serve
 
-        logger = logging.Logger("mjrig.websocket", logging.ERROR)
-        logger.addHandler(_Noting(self._note))
         server: Server = await serve(
             self._serve,
             self._host,
@@ -277,7 +274,6 @@ class WebSockets:
             open_timeout=HANDSHAKE_S,
             close_timeout=ENDING_S,
             create_connection=self._connections.connection_class(),
-            logger=logger,
         )
         watching = self._loop.create_task(self._connections.watch())
         try:
@@ -464,14 +460,3 @@ class WebSockets:
 def _size_of(message: bytes) -> int:
     """How many of `MAX_UNANSWERED` a request counts for: all have at most `LARGEST` bytes."""
     return min(1 + len(message) * MAX_UNANSWERED // LARGEST, MAX_UNANSWERED)
-
-
-class _Noting(logging.Handler):
-    """Turns what the library logs into notes."""
-
-    def __init__(self, note: Callable[[str], None]) -> None:
-        super().__init__()
-        self._note = note
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self._note(record_line(record))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from mjrig.editor.web.protocol import Event, Role
-from mjrig.editor.web.websocket import BINARY, TEXT, closing, packed
+from mjrig.editor.web.websocket import close_frame, text_frame
 
 # Browsers -----------------------------------------------------------------------------------------
 # Browser: one page that is connected, what it may do, and how far behind it is.
@@ -77,7 +77,7 @@ class Browser:
 
     def send_text(self, text: str) -> None:
         """Send a text; from any thread."""
-        self.send_bytes(packed(TEXT, text.encode()))
+        self.send_bytes(text_frame(text))
 
     def send_frame(self, wire: bytes, seq: int) -> None:
         """Send a frame of the window, which it will acknowledge; from any thread."""
@@ -89,7 +89,7 @@ class Browser:
         self.is_gone = True
 
         def end() -> None:
-            self._write(closing(code, reason))
+            self._write(close_frame(code, reason))
             self._writer.close()
 
         if threading.get_ident() == self._thread:
@@ -129,11 +129,6 @@ class Browser:
         self._budget = min(_BURST, self._budget + _FLOOD * (now - self._refilled)) - 1.0
         self._refilled = now
         return self._budget < 0.0
-
-
-def binary(*messages: bytes) -> bytes:
-    """Messages as frames, one after the other."""
-    return b"".join(packed(BINARY, message) for message in messages)
 
 
 # Inbox --------------------------------------------------------------------------------------------

@@ -6,23 +6,20 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Protocol
 
+from websockets.exceptions import InvalidHandshake
+from websockets.frames import Frame, Opcode
+
 from mjrig.editor.web import requests
 from mjrig.editor.web import requests as page_files
 from mjrig.editor.web.browsers import Browser, Inbox, Presence
 from mjrig.editor.web.protocol import GREETING, REQUESTS, MalformedError, Role, check_bytes, parse
 from mjrig.editor.web.requests import Reply, Request, RequestRefusedError, Tokens
 from mjrig.editor.web.websocket import (
-    CLOSE,
-    DEFLATE,
-    PING,
-    PONG,
-    TEXT,
     Message,
+    MessageStream,
     ProtocolError,
-    Receiver,
-    accept_key,
-    closing,
-    packed,
+    accept,
+    close_frame,
 )
 
 #: Live connections at once; an owner takes the place of a view link if there are so many.
@@ -38,7 +35,9 @@ _PATIENCE, _GREETING, _PENALTY = 5.0, 5.0, 0.5
 #: Files go in parts of this size [bytes], each within this time [s].
 _PART, _SLOWEST = 1 << 18, 120.0
 #: How often a live connection is tried [s].
-_PING_EVERY = 20.0
+_PING_EVERY, _PING = 20.0, Frame(Opcode.PING, b"").serialize(mask=False)
+#: Bytes that are parsed at once: they may hold ten thousand frames, and other pages wait.
+_CHUNK = 1 << 16
 
 
 #: Content at a path: its bytes or file, its type, and more headers; None: nothing.
@@ -98,7 +97,7 @@ class PageConnection:
             try:
                 request = requests.parse(head)
                 if request.is_upgrade:
-                    self._upgrade(request)
+                    stream = self._upgrade(request)
                     break
                 answer = self._answer(request)
             except RequestRefusedError as refused:
@@ -109,7 +108,7 @@ class PageConnection:
             await self._send(answer)
             if request.headers.get("connection", "").lower() == "close":
                 return
-        await self._live(request)
+        await self._live(request, stream)
 
     def _answer(self, request: Request) -> Reply:
         self._server.check_host(request)
@@ -175,42 +174,35 @@ class PageConnection:
 
     # Live -----------------------------------------------------------------------------------------
 
-    def _upgrade(self, request: Request) -> None:
+    def _upgrade(self, request: Request) -> MessageStream:
         self._server.check_host(request)
         requests.check_origin(request, self._server.proxies)
-        key = request.headers.get("sec-websocket-key", "")
-        if request.path != "/live" or not key.isascii() or not key:
+        if request.path != "/live" or request.method != "GET":
             raise RequestRefusedError(404, "there is nothing here")
-        offered = request.headers.get("sec-websocket-extensions", "")
-        lines = [
-            "HTTP/1.1 101 Switching Protocols",
-            "Upgrade: websocket",
-            "Connection: Upgrade",
-            f"Sec-WebSocket-Accept: {accept_key(key)}",
-        ]
-        if "permessage-deflate" not in offered:
-            raise RequestRefusedError(400, "permessage-deflate is needed")
-        lines.append(f"Sec-WebSocket-Extensions: {DEFLATE}")
-        self._writer.write("\r\n".join(lines).encode("ascii") + b"\r\n\r\n")
+        try:
+            stream, response = accept(request.path, request.headers, LONGEST_GREETING)
+        except InvalidHandshake as error:
+            raise RequestRefusedError(400, str(error)) from error
+        self._writer.write(response)
+        return stream
 
-    async def _live(self, request: Request) -> None:
-        receiver = Receiver(LONGEST_GREETING)
+    async def _live(self, request: Request, stream: MessageStream) -> None:
         async with asyncio.timeout(_GREETING):
-            token, rest = await self._greeting(receiver)
+            token, rest = await self._greeting(stream)
         rights = self._server.tokens.rights(token)
         if not rights:
             await asyncio.sleep(_PENALTY)
-            self._writer.write(closing(4403, "the token is missing or wrong"))
+            self._writer.write(close_frame(4403, "the token is missing or wrong"))
             return
         if not self._make_room(rights) or not self._authenticate(token):
-            self._writer.write(closing(4429, "too many browsers"))
+            self._writer.write(close_frame(4429, "too many browsers"))
             return
         agent = request.headers.get("user-agent", "")
         browser = Browser(self._writer, rights, _short_name(agent))
         self._server.browsers.append(browser)
         self._server.inbox.put(browser, Presence.CAME)
         try:
-            await self._listen(browser, receiver, rest)
+            await self._listen(browser, stream, rest)
         except (OSError, EOFError, TimeoutError):
             pass  # it is gone
         except Exception as error:  # of one of its messages: others go on
@@ -235,13 +227,13 @@ class PageConnection:
         newest.close(4429, "too many browsers: an owner has this place now")
         return True
 
-    async def _greeting(self, receiver: Receiver) -> tuple[object, Iterator[Message]]:
+    async def _greeting(self, stream: MessageStream) -> tuple[object, Iterator[Message]]:
         """The token of the first message, and the messages that arrived along with it."""
         while True:
-            data = await self._reader.read(65536)
+            data = await self._reader.read(LONGEST_GREETING)
             if not data:
                 raise EOFError
-            messages = receiver.feed(data)
+            messages = stream.feed(data)
             first = next(messages, None)
             if first is not None:
                 break
@@ -252,49 +244,46 @@ class PageConnection:
         return (greeting.get(GREETING) if isinstance(greeting, dict) else None), messages
 
     async def _listen(
-        self, browser: Browser, receiver: Receiver, messages: Iterator[Message]
+        self, browser: Browser, stream: MessageStream, messages: Iterator[Message]
     ) -> None:
         unanswered = 0
         while True:
             for message in messages:
-                if message.opcode == CLOSE:
-                    return
                 self._take(browser, message)
-            if browser.is_gone:
+            self._write(stream.replies())
+            if browser.is_gone or stream.is_closing:
                 return
             try:
                 async with asyncio.timeout(_PING_EVERY):
-                    data = await self._reader.read(262144)
+                    data = await self._reader.read(_CHUNK)
             except TimeoutError:
                 unanswered += 1
                 if unanswered > 3:
                     return
-                self._write(packed(PING, b""))
+                self._write(_PING)
                 continue
             if not data:
                 return
             unanswered = 0
-            receiver.limit = LONGEST_MESSAGE if browser.is_trusted else LONGEST_OF_WATCHERS
-            messages = receiver.feed(data)
+            stream.set_limit(LONGEST_MESSAGE if browser.is_trusted else LONGEST_OF_WATCHERS)
+            messages = stream.feed(data)
 
     def _write(self, wire: bytes) -> None:
         if not self._writer.is_closing():  # else asyncio logs every attempt
             self._writer.write(wire)
 
     def _take(self, browser: Browser, message: Message) -> None:
-        """Check a message and pass it on to the window; pings and acknowledgements end here."""
+        """Check a message and pass it on to the window; acknowledgements end here."""
         if browser.is_flooding():
             raise MalformedError("too many messages")
-        if message.opcode == PING:
-            self._write(packed(PONG, message.payload))
-        elif message.opcode == TEXT:
+        if message.opcode is Opcode.TEXT:
             event = parse(_text(message.payload))
             if event[0] == "a":
                 browser.acknowledge(event[1], event[2] / 1e3)
                 self._server.inbox.wake.set()
             else:
                 self._server.inbox.put(browser, event)
-        elif message.opcode != PONG:
+        elif message.opcode is Opcode.BINARY:
             self._server.inbox.put(browser, check_bytes(message.payload))
 
 

@@ -14,7 +14,7 @@ from mjrig.editor.viewport.overlays import Rect
 from mjrig.editor.viewport.scene_renderer import Photographed
 from mjrig.editor.web import model_assets
 from mjrig.editor.web.audience import Audience
-from mjrig.editor.web.browsers import Browser, Presence, Sent, binary
+from mjrig.editor.web.browsers import Browser, Presence, Sent
 from mjrig.editor.web.draw_lists import WORLD, DrawLists, Look, Textures, scene_only
 from mjrig.editor.web.file_transfer import Offers, Photographs, Uploads
 from mjrig.editor.web.input_events import PageInput
@@ -22,7 +22,7 @@ from mjrig.editor.web.model_assets import ModelAssets
 from mjrig.editor.web.protocol import IMAGE, Event, roles_of
 from mjrig.editor.web.server import Server, ServerSettings
 from mjrig.editor.web.web_view import WebView, draw_labels
-from mjrig.editor.web.websocket import TEXT, packed
+from mjrig.editor.web.websocket import binary_frames, text_frame
 from mjrig.editor.window.app import BACKGROUND, SIZE
 from mjrig.editor.window.window import Window
 
@@ -218,7 +218,7 @@ class LiveWindow:
         self._seq += 1
         self.frames += 1
         scene = self._scene(whole=False)
-        difference = binary(scene, scene_only(self._seq, self.inputs.shown))
+        difference = binary_frames(scene, scene_only(self._seq, self.inputs.shown))
         self.audience.send(self._seq, difference, self._whole)
 
     def draw(self, window: Window) -> None:
@@ -261,7 +261,7 @@ class LiveWindow:
                 messages.append(self._lists.difference(self._seq, inputs))
             else:
                 messages.append(scene_only(self._seq, inputs))
-            difference = self._model_news() + binary(*messages)
+            difference = self._model_news() + binary_frames(*messages)
         self._told = inputs
         if difference or self.audience.is_anyone_new:
             self.audience.send(self._seq, difference, self._whole)
@@ -282,7 +282,7 @@ class LiveWindow:
             return b""
         self._described = view.generation
         described = self.assets.describe(view.model, view.words.scene)
-        self._description = packed(TEXT, model_assets.text(view.generation, described).encode())
+        self._description = text_frame(model_assets.text(view.generation, described))
         return self._description
 
     def _whole(self) -> bytes:
@@ -291,8 +291,8 @@ class LiveWindow:
         if self._view is not None and self._view.words is not None:
             messages.append(self._scene(whole=True))
         messages.append(self._lists.whole(self._seq, self.inputs.shown))
-        title = packed(TEXT, json.dumps({"title": self._title}).encode())
-        return title + self._description + binary(*messages)
+        title = text_frame(json.dumps({"title": self._title}))
+        return title + self._description + binary_frames(*messages)
 
     def _look(self) -> Look:
         io, shown = imgui.get_io(), imgui.get_current_context().platform_ime_data

@@ -206,7 +206,8 @@ class Server:
 
         Whatever the window has not applied of its messages is dropped.
         """
-        code = 1008 if isinstance(error, MalformedError) else getattr(error, "code", 1011)
+        code = 1008 if isinstance(error, MalformedError) else 1011
+        code = error.code if isinstance(error, ProtocolError) else code
         browser.is_rejected = True
         browser.close(code, _reason(error))
         self._note(f"page {browser.number} ({browser.name})", error)

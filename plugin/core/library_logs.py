@@ -20,7 +20,7 @@ class _ThreadFilter(logging.Filter):
         if record.thread != self._thread:
             return True
         if record.levelno >= logging.WARNING:
-            self._report(record_line(record))
+            self._report(_record_line(record))
         return False
 
 
@@ -44,7 +44,7 @@ def reporting_library_logs(report: Callable[[str], object]) -> Iterator[None]:
             logger.removeFilter(screen)
 
 
-def record_line(record: logging.LogRecord) -> str:
+def _record_line(record: logging.LogRecord) -> str:
     """The message of a record with its error, without a traceback."""
     error = record.exc_info[1] if record.exc_info else None
     lines = record.getMessage().splitlines() or [""]

@@ -18,7 +18,6 @@ from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
-from mjrig.components.bridges.dds.cdr import idl_type, sample, sample_type
 from mjrig.components.bridges.dds.exchange import (
     FAILED,
     NOTE,
@@ -30,6 +29,7 @@ from mjrig.components.bridges.dds.exchange import (
     command_frame,
     memory_of,
 )
+from mjrig.components.bridges.dds.fixed_records import idl_type, sample, sample_type
 from mjrig.components.bridges.dds.loopback import LOOPBACK, keep_to_loopback
 from mjrig.components.bridges.dds.ros_messages import FIELDS, RosWire, ros_type, type_hash
 from mjrig.components.bridges.dds.unitree_messages import (

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from mjrig.components.bridges.dds.cdr import CdrReader, CdrWriter
 from mjrig.components.bridges.dds.robot_state import RobotState
 from mjrig.core.arrays import FloatArray
+from mjrig.data.robot_logs.cdr import CdrReader, CdrWriter, JointStateWriter
 
 # Ros types ----------------------------------------------------------------------------------------
 # Types of ROS 2 messages as DDS knows them.
@@ -172,6 +172,7 @@ class RosWire:
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
         self._joints = [str(name) for name in settings["joints"]]
+        self._joint_states = JointStateWriter(self._joints)
         self._place = {name: i for i, name in enumerate(self._joints)}
         self._frames = {n: str(settings[n]) for n in ("frame", "base_frame", "imu_frame")}
         space = str(settings["namespace"]).strip("/")
@@ -202,22 +203,17 @@ class RosWire:
 
     def states(self, frame: FloatArray) -> Iterator[tuple[str, bytes]]:
         """Clock, joint states, inertial sensor and base transform for a state of the world."""
-        sec, nanosec = divmod(round(float(frame[0]) * 1e9), 1_000_000_000)
+        now = round(float(frame[0]) * 1e9)
         q, dq, _, tau = self._reader.joints(frame)
         body, turn = self._reader.body(frame), self._reader.orientation(frame)
-        yield "rt/clock", CdrWriter().int32(sec).uint32(nanosec).message()
-        out = CdrWriter().int32(sec).uint32(nanosec).text("").texts(self._joints)
-        for row in (q, dq, tau):
-            out.doubles(row, counted=True)
-        yield f"{self._own}joint_states", out.message()
-        xyzw = body[[1, 2, 3, 0]]
-        out = CdrWriter().int32(sec).uint32(nanosec).text(self._frames["imu_frame"])
-        for values in (xyzw, body[4:7], body[7:10]):
-            out.doubles(values, counted=False).doubles(_NO_COVARIANCE, counted=False)
+        yield "rt/clock", CdrWriter().stamp(now).message()
+        yield f"{self._own}joint_states", self._joint_states.message(now, (q, dq, tau))
+        out = CdrWriter().stamp(now).text(self._frames["imu_frame"])
+        for values in (body[[1, 2, 3, 0]], body[4:7], body[7:10]):
+            out.array(values).array(_NO_COVARIANCE)
         yield f"{self._own}imu", out.message()
-        out = CdrWriter().uint32(1).int32(sec).uint32(nanosec).text(self._frames["frame"])
-        out.text(self._frames["base_frame"])
-        out.doubles(body[10:13], counted=False).doubles(turn[[1, 2, 3, 0]], counted=False)
+        out = CdrWriter().uint32(1).stamp(now).text(self._frames["frame"])
+        out.text(self._frames["base_frame"]).array(body[10:13]).array(turn[[1, 2, 3, 0]])
         yield "rt/tf", out.message()
 
     # In -----------------------------------------------------------------------------------------

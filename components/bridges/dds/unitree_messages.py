@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mjrig.components.bridges.dds.cdr import Codec, Layout, named
+from mjrig.components.bridges.dds.fixed_records import Codec, Layout, named
 from mjrig.components.bridges.dds.robot_state import RobotState
 from mjrig.core.arrays import FloatArray
 

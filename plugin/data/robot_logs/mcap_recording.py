@@ -5,8 +5,7 @@ and setpoints are also written as sensor_msgs/JointState. Non-numeric data are a
 """
 
 import json
-import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from heapq import merge
 from pathlib import Path
 from typing import Any
@@ -20,15 +19,11 @@ from mjrig.core.files.atomic_writes import replacing
 from mjrig.core.files.decoding import decoding
 from mjrig.data.recording.named_arrays import arrays_of, meta_of, recording_of
 from mjrig.data.recording.recording import ActorRecording, Recording
+from mjrig.data.robot_logs.cdr import CdrWriter, JointStateWriter
 from mjrig.data.robot_logs.containers.decompression import package
 from mjrig.data.robot_logs.containers.mcap_file import MAGIC, McapRecords
 from mjrig.data.robot_logs.containers.message_definitions import definition_text
 
-# Cdr writing --------------------------------------------------------------------------------------
-# Messages of ROS 2 as bytes: JointState and arrays of numbers.
-
-
-HEADER = b"\x00\x01\x00\x00"
 #: Types of arrays → their message and numpy's letters.
 ARRAYS = {
     "f8": ("std_msgs/msg/Float64MultiArray", "float64"),
@@ -49,48 +44,13 @@ def array_definition(letter: str) -> str:
 
 
 def array_message(values: npt.NDArray[np.generic]) -> bytes:
-    """One row of numbers."""
-    start = HEADER + struct.pack("<III", 0, 0, values.size)
-    pad = -(len(start) - len(HEADER)) % min(values.itemsize, 8) if values.size else 0
-    return start + b"\0" * pad + np.ascontiguousarray(values).tobytes()
+    """One row of numbers; its layout has no dimensions and no offset."""
+    return CdrWriter().uint32(0).uint32(0).sequence(values).message()
 
 
 def array_offset(letter: str) -> int:
     """Where the numbers of a message begin."""
-    return 4 + 12 + (-12 % int(letter[1]))
-
-
-class JointStateWriter:
-    """Messages of some joints; names and counts are encoded once."""
-
-    def __init__(self, names: Sequence[str]) -> None:
-        names_part = bytearray()
-        for name in names:
-            text = name.encode() + b"\0"
-            names_part += b"\0" * (-len(names_part) % 4)
-            names_part += struct.pack("<I", len(text)) + text
-        self._names = struct.pack("<I", len(names)) + bytes(names_part)
-
-    def message(self, nanoseconds: int, parts: Sequence[npt.NDArray[np.float64]]) -> bytes:
-        """Positions, velocities and efforts at a time; empty arrays for none."""
-        sec, rest = divmod(nanoseconds, 1_000_000_000)
-        body = bytearray(struct.pack("<iI", sec, rest) + struct.pack("<I", 1) + b"\0")
-        body += b"\0" * (-len(body) % 4)
-        body += self._names
-        for values in parts:
-            body += b"\0" * (-len(body) % 4)
-            body += struct.pack("<I", len(values))
-            if len(values):
-                body += b"\0" * (-len(body) % 8)
-                body += np.ascontiguousarray(values, dtype="<f8").tobytes()
-        return HEADER + bytes(body)
-
-
-# Mcap recording -----------------------------------------------------------------------------------
-# Recordings as MCAP, for Foxglove and PlotJuggler, and back without loss.
-#
-# Every array of the recording is a topic `/mjrig/<robot>/<array>` with a row per message; joints
-# and setpoints are also there as sensor_msgs/JointState. What is no number is a metadata record.
+    return len(array_message(np.zeros(1, letter))) - int(letter[1])
 
 
 #: Name of the metadata record, and what topics of arrays begin with.

@@ -15,13 +15,13 @@ import pytest
 import mjrig
 from mjrig.components.bridges import lock_step
 from mjrig.components.bridges.clients import Client as SocketClient
-from mjrig.components.bridges.dds.cdr import CdrWriter
 from mjrig.components.bridges.dds.link import LocalLink
 from mjrig.components.bridges.dds.unitree_messages import SERVICES
 from mjrig.components.bridges.protocol import GAINS, KEYS, ROWS
 from mjrig.components.bridges.ros_bridge import RosBridge
 from mjrig.components.bridges.serving import Serving
 from mjrig.components.bridges.socket_bridge import SocketBridge
+from mjrig.data.robot_logs.cdr import CdrWriter
 from tests.campaign import Tally
 from tests.components.bridges.socket_programs import bridge_of, served
 from tests.components.bridges.unitree_client import Client as UnitreeClient
@@ -322,7 +322,7 @@ def ros_message(rng: random.Random, topic: str, joints: list[str]) -> bytes:
         out.uint32(dims)
         for _ in range(dims):
             out.text(rng.choice(words)).uint32(rng.choice([0, 12, 2**32 - 1])).uint32(1)
-        out.uint32(rng.choice([0, 0, 0, 1, 2**32 - 1])).doubles(row(len(joints)), counted=True)
+        out.uint32(rng.choice([0, 0, 0, 1, 2**32 - 1])).sequence(row(len(joints)))
     else:
         out.int32(rng.choice([0, -1, 2**31 - 1])).uint32(0).text(rng.choice(words))
         named = names()
@@ -332,13 +332,13 @@ def ros_message(rng: random.Random, topic: str, joints: list[str]) -> bytes:
             out.uint32(points)
             for number in range(points):
                 for size in (len(named), rng.choice([0, len(named)]), 0, 0):
-                    out.doubles(row(size), counted=True)
+                    out.sequence(row(size))
                 late = rng.random() < 0.05
                 out.int32(rng.choice([-(2**31), 0, 2**31 - 1]) if late else 0)
                 out.uint32(rng.choice([0, 2**32 - 1]) if late else (number + 1) * 10**6)
         else:
             for _ in range(3):
-                out.doubles(row(len(named)), counted=True)
+                out.sequence(row(len(named)))
     raw = bytearray(out.message())
     if rng.random() < 0.1:  # a count or a letter that no writer would send
         at = rng.randrange(len(raw))
@@ -370,7 +370,7 @@ def test_an_error_where_a_command_is_applied_does_not_stop_the_world(
     joints = [b.joint for b in bridge.motors.bindings]
     message = CdrWriter().int32(0).uint32(0).text("").texts(joints[:1])
     for values in ([0.1], [], []):
-        message.doubles(np.array(values), counted=True)
+        message.sequence(np.array(values))
 
     def fail(*_: object) -> None:
         raise ZeroDivisionError("a defect")

@@ -17,7 +17,7 @@ import pytest
 
 import mjrig
 from mjrig.components.bridges.bridge import BridgePhase
-from mjrig.components.bridges.dds.cdr import checksum, idl_type
+from mjrig.components.bridges.dds.fixed_records import checksum, idl_type
 from mjrig.components.bridges.dds.link import DdsLink
 from mjrig.components.bridges.dds.unitree_messages import (
     LAYOUTS,

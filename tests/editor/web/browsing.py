@@ -20,7 +20,7 @@ def repeat(act: Callable[[], object], condition: Callable[[], Any]) -> Any:
     """Do something until it has its effect: a slow machine may still be drawing before it."""
     for _ in range(6):
         act()
-        end = time.monotonic() + 3.0
+        end = time.monotonic() + 10.0
         while time.monotonic() < end:
             value = condition()
             if value:
@@ -66,7 +66,6 @@ class Session:
         self.tab.wait_for(
             "window.mjrig && mjrig.statistics.drawn > 1 && mjrig.world.solids"
             " && mjrig.world.solids.missing === 0",
-            40.0,
         )
 
     def kp(self) -> float:

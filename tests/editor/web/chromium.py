@@ -12,12 +12,14 @@ import time
 import urllib.request
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, cast
 from urllib.parse import urlsplit
 
 import numpy as np
+from websockets.frames import Frame, Opcode
+from websockets.protocol import Protocol, Side
 
-from mjrig.editor.web.websocket import TEXT, Message, Receiver, closing, packed
+from mjrig.editor.web.websocket import Message, MessageStream, deflate
 
 PROGRAM = (
     shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -29,6 +31,11 @@ _OPTIONS = (
     "--window-size=1280,720", "--hide-scrollbars", "--force-color-profile=srgb",
     "--disable-dev-shm-usage",
 )  # fmt: skip
+
+
+def client_frame(opcode: int, payload: bytes) -> bytes:
+    """A frame as clients send it: masked, and here never compressed."""
+    return Frame(cast(Opcode, opcode), payload).serialize(mask=True)
 
 
 class Line:
@@ -56,17 +63,19 @@ class Line:
         head, _, rest = answer.partition(b"\r\n\r\n")
         self.head = head.decode()
         self.is_open = head.startswith(b"HTTP/1.1 101")
-        self._receiver = Receiver(1 << 28, is_server=False)
-        self._waiting: list[Message] = list(self._receiver.feed(rest)) if self.is_open else []
+        protocol = Protocol(Side.CLIENT, max_size=1 << 28)
+        protocol.extensions = [deflate()] if "permessage-deflate" in self.head else []
+        self._stream = MessageStream(protocol)
+        self._waiting: list[Message] = list(self._stream.feed(rest)) if self.is_open else []
         self.bytes_received = 0
 
     def send(self, message: Any) -> None:
         """Send a text, something that becomes JSON, or bytes."""
         if isinstance(message, bytes):
-            self.send_raw(packed(2, message, mask=os.urandom(4)))
+            self.send_raw(client_frame(Opcode.BINARY, message))
         else:
             text = message if isinstance(message, str) else json.dumps(message)
-            self.send_raw(packed(TEXT, text.encode(), mask=os.urandom(4)))
+            self.send_raw(client_frame(Opcode.TEXT, text.encode()))
 
     def send_raw(self, wire: bytes) -> None:
         """Send bytes as they are."""
@@ -90,13 +99,13 @@ class Line:
                 self.is_open = False
                 return None
             self.bytes_received += len(data)
-            self._waiting.extend(self._receiver.feed(data))
+            self._waiting.extend(self._stream.feed(data))
         return self._waiting.pop(0)
 
     def close(self) -> None:
         """End it."""
         try:
-            self.send_raw(closing(1000, mask=b"abcd"))
+            self.send_raw(client_frame(Opcode.CLOSE, b"\x03\xe8"))
         except OSError:
             pass
         self.socket.close()
@@ -117,7 +126,7 @@ class Tab:
         self._number += 1
         self._line.send({"id": self._number, "method": method, "params": values})
         while True:
-            message = self._line.receive(30.0)
+            message = self._line.receive(120.0)
             assert message is not None, f"{method}: no answer"
             answer = json.loads(message.payload)
             if answer.get("id") == self._number:
@@ -138,7 +147,7 @@ class Tab:
         assert "exceptionDetails" not in result, result["exceptionDetails"]
         return result["result"].get("value")
 
-    def wait_for(self, script: str, timeout: float = 15.0) -> Any:
+    def wait_for(self, script: str, timeout: float = 120.0) -> Any:
         """Until an expression is true; returns it."""
         return wait_for(lambda: self.run(script), script, timeout)
 
@@ -198,7 +207,7 @@ class Tab:
     def pause(self) -> None:
         """Until a frame that shows everything done so far is drawn."""
         self.run(
-            "(async () => { const want = mjrig.connection.inputs; const end = Date.now() + 4000;"
+            "(async () => { const want = mjrig.connection.inputs; const end = Date.now() + 60000;"
             "while (mjrig.statistics.input < want && Date.now() < end)"
             " await new Promise(r => setTimeout(r, 5)); })()"
         )
@@ -279,7 +288,7 @@ class Chromium:
         self.close()
 
 
-def wait_for(condition: Callable[[], Any], what: str = "", timeout: float = 15.0) -> Any:
+def wait_for(condition: Callable[[], Any], what: str = "", timeout: float = 120.0) -> Any:
     """Until a condition is true; returns it."""
     end = time.monotonic() + timeout
     while True:

@@ -1,22 +1,28 @@
 """The window that pages show, turned by hand, and clients in place of pages."""
 
 import json
+import math
 import time
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+from websockets.frames import Opcode
 
 from mjrig.core.scene.editing.scene import Scene
 from mjrig.editor.main import Editor
+from mjrig.editor.web.browsers import Browser
 from mjrig.editor.web.live_window import LiveWindow
 from mjrig.editor.web.server import ServerSettings
-from mjrig.editor.web.websocket import CLOSE, PING, PONG, packed
-from tests.editor.web.chromium import Line
+from tests.editor.web.chromium import Line, client_frame, wait_for
 from tests.editor.web.decoder import Decoded
 from tests.editor.windows import SWINGS
+
+#: Only a mistake takes longer, however busy the machine is [s].
+PATIENCE = 120.0
 
 
 class Page:
@@ -29,19 +35,19 @@ class Page:
         self.line.send({"token": token or screen.server.tokens.command})
         self.seen = Decoded()
         self.texts: dict[str, Any] = {}
-        self.closed = self.pongs = 0
+        self.closed = self.pongs = self.number = 0
         self.acknowledges = True
 
     def listen(self, timeout: float = 0.004) -> None:
         """Take what came."""
         while (message := self.line.receive(timeout)) is not None:
-            if message.opcode == CLOSE:
+            if message.opcode is Opcode.CLOSE:
                 self.closed = int.from_bytes(message.payload[:2], "big")
-            elif message.opcode == PONG:
+            elif message.opcode is Opcode.PONG:
                 self.pongs += 1
-            elif message.opcode == 1:
+            elif message.opcode is Opcode.TEXT:
                 self.texts |= json.loads(message.payload)
-            elif message.opcode == 2:
+            elif message.opcode is Opcode.BINARY:
                 self.seen.take(message.payload)
                 if message.payload[0] in (1, 6) and self.acknowledges:
                     with suppress(OSError):  # it may be closed by now
@@ -64,14 +70,16 @@ class Bench:
         page = Page(self.screen, token, port)
         self.pages.append(page)
         self.until(lambda: page.seen.number > 0 or page.closed > 0)
+        page.number = max((b.number for b in self.screen.audience.browsers), default=0)
         return page
 
     def hear(self, page: Page) -> None:
-        """Live until everything that a page has sent was applied."""
-        page.pongs = 0
-        page.line.send_raw(packed(PING, b"", mask=b"abcd"))
-        self.until(lambda: page.pongs)
-        self.turn()
+        """Live until everything that a page has sent was applied, and it has the answers."""
+        for _ in range(2):
+            page.pongs = 0
+            page.line.send_raw(client_frame(Opcode.PING, b""))
+            self.until(lambda: page.pongs)
+            self.turn()
 
     def turn(self, count: int = 1) -> None:
         """Let the window live for some turns."""
@@ -83,12 +91,30 @@ class Bench:
 
     def until(self, condition: Any) -> None:
         """Live until something is so."""
-        end = time.monotonic() + 20.0
-        while time.monotonic() < end:
-            if condition():
-                return
+        end = time.monotonic() + PATIENCE
+        while not condition():
+            assert time.monotonic() < end, "it did not happen"
             self.turn()
-        raise AssertionError("it did not happen")
+
+    def show(self, *pages: Page) -> None:
+        """Live until pages have the last frame, and the server knows it."""
+        self.until(lambda: all(self._has_last_frame(page) for page in pages))
+
+    def receive(self, page: Page) -> None:
+        """Wait until a page has the last frame, without drawing another one."""
+        wait_for(lambda: (page.listen(), self._has_last_frame(page))[1], "received", PATIENCE)
+
+    def _has_last_frame(self, page: Page) -> bool:
+        return page.seen.number == self.screen._seq and not self.browser(page)._sent
+
+    def pretend_round_trip(self, page: Page, seconds: float) -> None:
+        """Let a page have this round trip, and never count as silent, however busy the machine."""
+        browser = self.browser(page)
+        browser._trips, browser.last_heard = deque([(math.inf, seconds)]), math.inf
+
+    def browser(self, page: Page) -> Browser:
+        """The server's side of a page."""
+        return next(b for b in self.screen.audience.browsers if b.number == page.number)
 
     def leave(self, page: Page) -> None:
         """Close a page."""

@@ -7,6 +7,8 @@ import struct
 import zlib
 from collections.abc import Sequence
 
+from websockets.frames import Opcode
+
 from mjrig.editor.web.protocol import (
     BINARY_MESSAGES,
     MESSAGES,
@@ -17,7 +19,7 @@ from mjrig.editor.web.protocol import (
     NumberField,
     TextField,
 )
-from mjrig.editor.web.websocket import BINARY, CONTINUATION, TEXT, packed
+from tests.editor.web.chromium import client_frame
 
 #: JSON that no field takes, or only some: numbers beyond every type, halves of characters, depth.
 EDGES = (
@@ -119,41 +121,40 @@ def _press(payload: bytes) -> bytes:
 BOMB = _press(bytes(1 << 21))
 
 
-def _compressed(opcode: int, pressed: bytes, mask: bytes) -> bytes:
-    frame = bytearray(packed(opcode, pressed, mask=mask))
+def _compressed(opcode: int, pressed: bytes) -> bytes:
+    frame = bytearray(client_frame(opcode, pressed))
     frame[0] |= 0x40
     return bytes(frame)
 
 
 def wire_of(message: str | bytes, rng: random.Random, *, is_right: bool = False) -> bytes:
     """A message in one frame or several, now and then against the rules."""
-    opcode = TEXT if isinstance(message, str) else BINARY
+    opcode = Opcode.TEXT if isinstance(message, str) else Opcode.BINARY
     payload = message.encode("utf-8", "surrogatepass") if isinstance(message, str) else message
-    mask = rng.randbytes(4)
     broken = 40 if is_right else rng.randrange(40)
     if broken == 0:
         return rng.randbytes(rng.randrange(1, 60))
     if broken == 1:  # fragments, the last of which may be missing
         cut = rng.randrange(len(payload) + 1)
         parts = (payload[:cut], payload[cut:])
-        frames = [bytearray(packed(opcode, part, mask=mask)) for part in parts]
+        frames = [bytearray(client_frame(opcode, part)) for part in parts]
         frames[0][0] &= 0x7F
-        frames[1][0] = 0x80 | rng.choice((CONTINUATION, CONTINUATION, TEXT))
+        frames[1][0] = 0x80 | rng.choice((Opcode.CONT, Opcode.CONT, Opcode.TEXT))
         return bytes(frames[0] + rng.choice((frames[1], bytearray())))
     if broken in (6, 7) or (broken > 7 and rng.random() < 0.2):
         pressed = bytearray(BOMB if broken == 7 else _press(payload))
         if broken == 6:
             pressed[rng.randrange(len(pressed))] ^= 1 << rng.randrange(8)
-        return _compressed(opcode, bytes(pressed), mask)
-    frame = bytearray(packed(opcode, payload, mask=mask))
+        return _compressed(opcode, bytes(pressed))
+    frame = bytearray(client_frame(opcode, payload))
     if broken == 2:
         frame[0] ^= 1 << rng.randrange(8)  # another opcode, reserved bits, not the last
     elif broken == 3:
         frame[1] ^= 0x80
     elif broken == 4:
-        return b"\x81\xff" + rng.choice((1 << 63, 1 << 40, 1 << 25)).to_bytes(8, "big") + mask
+        return b"\x81\xff" + rng.choice((1 << 63, 1 << 40, 1 << 25)).to_bytes(8, "big") + bytes(4)
     elif broken == 5:
-        return packed(rng.choice((8, 9, 10, 11)), payload[:125], mask=mask) + bytes(frame)
+        return client_frame(rng.choice((8, 9, 10, 11)), payload[:125]) + bytes(frame)
     return bytes(frame)
 
 

@@ -257,7 +257,7 @@ def test_an_error_while_input_is_applied_in_a_frame_ends_its_page_alone(
         page.line.send(["m", 1, 1, 1])
         bench.until(lambda: page.closed == 1011)
     bench.leave(page)
-    bench.turn(3)
+    bench.hear(watcher)
     assert watcher.closed == 0 and watcher.texts["role"] == "watch"
     bench.leave(watcher)
 
@@ -304,6 +304,8 @@ def test_an_error_outside_of_the_widgets_does_not_end_the_editor(
     has_page: bool,
 ) -> None:
     page = bench.page() if has_page else None
+    if page is not None:
+        bench.show(page)  # the next turn draws
 
     def fails(*values: object) -> None:
         raise OverflowError("a mistake of the editor")

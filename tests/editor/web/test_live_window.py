@@ -16,7 +16,7 @@ from mjrig.editor.web.file_transfer import is_good_name
 from mjrig.editor.web.protocol import MESSAGES, MalformedError, parse
 from mjrig.editor.web.web_view import GEOM, HEAD, LIGHT, SceneWords, _by_name
 from tests.editor.web.live_bench import Bench, Page, live_bench
-from tests.editor.web.slow_line import SlowLine
+from tests.editor.web.tunnel import Tunnel
 
 
 @pytest.fixture(scope="module")
@@ -69,12 +69,12 @@ def test_a_page_has_what_was_drawn(bench: Bench, page: Page) -> None:
         elif kind == 2:
             page.line.send(["w", 0, rng.uniform(-2, 2), 0, step])
         page.line.send(["m", rng.uniform(0, 1280), rng.uniform(0, 720), step])
-        bench.turn(3)
-        bench.until(lambda: page.seen.number == bench.screen._seq)
+        bench.hear(page)
+        bench.show(page)
         _compare(page, bench)
     page.line.send(["b", -1, 0, 99])
     page.line.send(["r", 1280, 720, 1])
-    bench.turn(4)
+    bench.until(lambda: bench.screen._size == (1280.0, 720.0))
 
 
 def test_a_page_has_the_scene_and_late_ones_too(bench: Bench, page: Page) -> None:
@@ -83,7 +83,7 @@ def test_a_page_has_the_scene_and_late_ones_too(bench: Bench, page: Page) -> Non
     drawing.camera.azimuth += 20.0
     bench.turn(3)
     late = bench.page()
-    bench.turn(3)
+    bench.show(page, late)
     assert bench.screen._view is not None and bench.screen._view.words is not None
     for reader in (page, late):
         assert np.array_equal(reader.seen.words, bench.screen._view.words.words)
@@ -111,18 +111,18 @@ def test_geoms_are_read_alike_by_address_and_by_name(bench: Bench, page: Page) -
 def test_nothing_moves_nothing_is_sent(bench: Bench, page: Page) -> None:
     page.line.send(["m", -500, -500, 1])
     bench.until(lambda: bench.window.check.preflight.latest is not None)  # in the status bar
-    bench.turn(40)
-    received = -1
-    while received != page.line.bytes_received:  # what is still on its way, on a busy machine
-        received = page.line.bytes_received
-        bench.turn(5)
-        page.listen(0.2)
-    frames = bench.screen.frames
-    for _ in range(5):
-        bench.screen.draw(bench.window)
-    bench.turn(2)
-    page.listen(0.2)
-    assert page.line.bytes_received == received and bench.screen.frames >= frames + 5
+    bench.hear(page)
+    browser = bench.browser(page)
+
+    def is_quiet() -> bool:
+        bench.show(page)
+        before, frames = browser.bytes_sent, bench.screen.frames
+        for _ in range(5):
+            bench.screen.draw(bench.window)
+        assert bench.screen.frames == frames + 5 and browser.is_ready
+        return browser.bytes_sent == before
+
+    bench.until(is_quiet)  # once what has changed before is drawn
 
 
 def test_input_does_not_wait_for_a_page_that_draws_slowly(bench: Bench, page: Page) -> None:
@@ -148,41 +148,49 @@ def test_input_does_not_wait_for_a_page_that_draws_slowly(bench: Bench, page: Pa
 
 
 def test_slow_pages_get_fewer_frames_and_never_old_ones(bench: Bench, page: Page) -> None:
-    page.acknowledges = False
     drawing = bench.window.viewport.drawing
     assert drawing is not None
+    bench.show(page)
+    page.acknowledges = False
+    bench.pretend_round_trip(page, 0.05)
     first = bench.screen._seq
     for _ in range(60):
         drawing.camera.azimuth += 1.0
         bench.turn()
-    assert bench.screen._seq - first < 12  # it was not drawn ahead of the page
+    assert bench.screen._seq - first == 2 + 60 * 0.05  # it was not drawn ahead of the page
     page.acknowledges = True
     page.line.send(["a", page.seen.number, 0])
+    _await_camera(bench, page)
+
+
+def _await_camera(bench: Bench, *pages: Page) -> None:
+    """Until pages show the camera as it is now."""
+    drawing = bench.window.viewport.drawing
+    assert drawing is not None
     drawing.update()
-    wanted = np.array(drawing.scene.camera[0].forward, np.float32)
-    bench.turn(5)
-    bench.until(lambda: np.allclose(page.seen.words[11:14].view(np.float32), wanted))
+    forward = np.array(drawing.scene.camera[0].forward, np.float32)
+    for page in pages:
+        bench.until(lambda p=page: np.allclose(p.seen.words[11:14].view(np.float32), forward))
 
 
-def test_a_slow_line_has_the_latest_frame_and_a_cut_one_loses_nothing(bench: Bench) -> None:
-    """A tunnel of 1.6 Mbit/s and 40 ms: nothing waits in it, however much there is to draw."""
-    line = SlowLine(bench.screen.server.port, 200e3, 0.04)
+def test_a_stuck_line_gets_no_old_frames_and_a_cut_one_loses_nothing(bench: Bench) -> None:
+    """Nothing waits in a tunnel that forwards nothing, however much there is to draw."""
+    line = Tunnel(bench.screen.server.port)
     page = bench.page(port=line.port)
     drawing = bench.window.viewport.drawing
     assert drawing is not None
-    first, turns, behind = bench.screen._seq, 0, []
-    end = time.monotonic() + 1.5
-    while time.monotonic() < end:
+    bench.show(page)
+    line.hold()
+    bench.pretend_round_trip(page, 0.1)
+    first = bench.screen._seq
+    for turn in range(60):
         drawing.camera.azimuth += 1.0
-        page.line.send(["m", 100 + turns % 500, 300, turns])
+        page.line.send(["m", 100 + turn % 500, 300, turn])
         bench.turn()
-        turns += 1
-        behind.append(bench.screen._seq - page.seen.number)
-    assert 3 < bench.screen._seq - first < turns  # fewer frames
-    assert max(behind) <= 2 + 60 * 0.25 + 1  # and none of them old
-    drawing.update()
-    wanted = np.array(drawing.scene.camera[0].forward, np.float32)
-    bench.until(lambda: np.allclose(page.seen.words[11:14].view(np.float32), wanted))
+    assert 0 < bench.screen._seq - first <= 2 + 60 * 0.1
+    line.release()
+    _await_camera(bench, page)
+    bench.show(page)
     _compare(page, bench)
     names = [actor.name for actor in bench.editor.state.scene.actors]
     line.cut()
@@ -190,8 +198,9 @@ def test_a_slow_line_has_the_latest_frame_and_a_cut_one_loses_nothing(bench: Ben
     page.line.close()
     bench.until(lambda: not bench.screen.audience.browsers)
     again = bench.page(port=line.port)
-    assert again.texts["role"] == "command"
+    bench.until(lambda: again.texts.get("role") == "command")
     assert [actor.name for actor in bench.editor.state.scene.actors] == names
+    bench.show(again)
     _compare(again, bench)
     bench.leave(again)
     line.close()
@@ -211,12 +220,12 @@ def test_without_pages_the_editor_looks_after_itself(bench: Bench) -> None:
 
 def test_one_commands_and_others_watch(bench: Bench, page: Page) -> None:
     watcher = bench.page(bench.screen.server.tokens.watch)
-    bench.turn(2)
+    bench.until(lambda: "role" in page.texts and "role" in watcher.texts)
     assert page.texts["role"] == "command" and watcher.texts["role"] == "watch"
     watcher.line.send(["r", 500, 500, 1])
     watcher.line.send(["drop", 1, 1, [["a.xml", 3]]])
     watcher.line.send(["give", 1])
-    bench.turn(3)
+    bench.hear(watcher)
     assert bench.screen._size == (1280.0, 720.0) and not bench.screen._uploads.dialog.is_open
     watcher.line.send(["take"])
     bench.until(lambda: "asks" in page.texts)
@@ -230,20 +239,22 @@ def test_one_commands_and_others_watch(bench: Bench, page: Page) -> None:
 
 def test_ten_pages_some_of_them_stuck(bench: Bench, page: Page) -> None:
     crowd = [bench.page(bench.screen.server.tokens.watch) for _ in range(9)]
+    bench.show(page, *crowd)
     for stuck in crowd[::2]:
         stuck.acknowledges = False
+        bench.pretend_round_trip(stuck, 0.05)
     drawing = bench.window.viewport.drawing
     assert drawing is not None
+    camera = drawing.camera
     first = page.seen.number
-    for _ in range(30):
-        drawing.camera.azimuth += 1.0
-        bench.turn()
-    assert page.seen.number > first + 10  # who commands is not held up by them
-    drawing.update()
-    wanted = np.array(drawing.scene.camera[0].forward, np.float32)
-    for reader in (page, *crowd[1::2]):
-        bench.until(lambda r=reader: np.allclose(r.seen.words[11:14].view(np.float32), wanted))
-    assert not any(b.is_current for b in bench.screen.audience.browsers if len(b._sent) > 2)
+
+    def goes_on() -> bool:
+        camera.azimuth += 1.0
+        return page.seen.number > first + 10
+
+    bench.until(goes_on)  # who commands is not held up by them
+    _await_camera(bench, page, *crowd[1::2])
+    assert not any(bench.browser(stuck).is_current for stuck in crowd[::2])
     for reader in crowd:
         bench.leave(reader)
 
@@ -341,9 +352,9 @@ def test_noise_from_a_page_harms_nobody(bench: Bench) -> None:
         bench.turn()
     bench.leave(page)
     again = bench.page()
-    assert again.texts["role"] == "command"
+    bench.until(lambda: again.texts.get("role") == "command")
     again.line.send(["r", 1280, 720, 1])
-    bench.turn(3)
+    bench.until(lambda: bench.screen._size == (1280.0, 720.0))
     bench.leave(again)
 
 
@@ -354,16 +365,16 @@ def test_the_world_moves_between_two_frames_of_the_panels(bench: Bench, page: Pa
     simulation.world.data.qpos[0] += 0.3
     simulation.publish()
     bench.turn()  # a whole frame, which shows that the world moves
-    page.listen(0.2)
+    bench.receive(page)
     before, built = page.seen.words.copy(), bench.screen.frames
     lists = {number: id(known["commands"]) for number, known in page.seen.lists.items()}
     simulation.world.data.qpos[0] += 0.3
     simulation.publish()
     screen = bench.screen
-    screen._last, screen._last_world = time.perf_counter() + 2.0, 0.0
+    screen._last, screen._last_world = time.perf_counter() + 60.0, 0.0
     screen.turn(bench.window)
     screen._last = 0.0
-    page.listen(0.5)
+    bench.receive(page)
     assert not np.array_equal(page.seen.words, before)
     assert screen._view is not None and screen._view.words is not None
     assert np.array_equal(page.seen.words, screen._view.words.words)
@@ -379,7 +390,8 @@ def test_a_page_has_the_background_of_the_theme(bench: Bench, theme: str) -> Non
     page = bench.page()
     bench.window.theme.use(theme)
     bench.until(lambda: colours.is_applied(theme))
-    bench.turn(3)
+    bench.turn()
+    bench.show(page)
     shade = imgui.get_style().color_(imgui.Col_.window_bg)
     assert page.seen.background == tuple(round(255 * v) for v in (shade.x, shade.y, shade.z))
     text = imgui.get_style().color_(imgui.Col_.text)

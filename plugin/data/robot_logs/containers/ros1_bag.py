@@ -1,6 +1,8 @@
 """ROS 1 bags, format 2.0: records, and messages in order of their times.
 
-Only the offset of a message is kept, 20 bytes; its content is read when it is needed.
+Only the offset of a message is kept, 20 bytes; its content is read when it is needed. The reader
+of the package `rosbags` keeps an object per message (170 bytes) and stops at the first damaged
+chunk, and does not limit what a chunk unpacks to.
 """
 
 import struct
@@ -19,12 +21,6 @@ from mjrig.data.recording.file_limits import most_bytes
 from mjrig.data.robot_logs.containers.container import LogFile, LogSamples, Wanted
 from mjrig.data.robot_logs.containers.decompression import UnpackingError, unpacked
 from mjrig.data.robot_logs.containers.message_decoding import Channel, Raw, decoded
-
-# Bag1 records -------------------------------------------------------------------------------------
-# Records of ROS 1 bags, format 2.0: where the messages of a bag are, in order of their times.
-#
-# What is kept of a message is its place, 20 bytes; its content is read when it is its turn.
-
 
 MAGIC = b"#ROSBAG V2.0\n"
 #: Kinds of records.
@@ -95,11 +91,11 @@ class Bag1Records:
         self._chunks: list[_Chunk] = []
         self.connections: dict[int, Connection] = {}
         self._go(begin)
-        found = [self._connection() for _ in range(connections)]
+        senders = [self._connection() for _ in range(connections)]
         infos = [self._chunk_info() for _ in range(chunks)]
-        for number, known in found:
+        for number, description in senders:
             count = sum(counts.get(number, 0) for _, counts in infos)
-            self.connections[number] = Connection(*known, count)
+            self.connections[number] = Connection(*description, count)
         for place, counts in infos:
             try:
                 self._chunks.append(self._chunk(place, len(counts)))
@@ -182,28 +178,22 @@ class Bag1Records:
         self.skipped.setdefault(place, [0, str(error)])[0] += messages
 
     def _content_of(self, k: int) -> bytes:
-        known = self._unpacked.get(k)
-        if isinstance(known, DamagedBagError):
-            raise known
-        if known is not None:
-            return known
-        chunk = self._chunks[k]
+        if k not in self._unpacked:
+            while len(self._unpacked) >= KEPT:
+                del self._unpacked[next(iter(self._unpacked))]
+            self._unpacked[k] = self._unpack(self._chunks[k])
+        content = self._unpacked[k]
+        if isinstance(content, DamagedBagError):
+            raise content
+        return content
+
+    def _unpack(self, chunk: _Chunk) -> bytes | DamagedBagError:
         self._go(chunk.place)
         packed = self._read(chunk.packed)
-        limit = min(chunk.size, most_bytes(self._size))
         try:
-            data = unpacked(chunk.compression, packed, limit)
+            return unpacked(chunk.compression, packed, min(chunk.size, most_bytes(self._size)))
         except UnpackingError as error:
-            failure = DamagedBagError(f"it cannot be unpacked: {error}")
-            self._keep(k, failure)
-            raise failure from error
-        self._keep(k, data)
-        return data
-
-    def _keep(self, k: int, data: bytes | DamagedBagError) -> None:
-        while len(self._unpacked) >= KEPT:
-            del self._unpacked[next(iter(self._unpacked))]
-        self._unpacked[k] = data
+            return DamagedBagError(f"it cannot be unpacked: {error}")
 
     def _go(self, place: int) -> None:
         if place > self._size:
@@ -230,15 +220,15 @@ class Bag1Records:
 
 def _fields(data: bytes) -> dict[bytes, bytes]:
     """Names and values of a header."""
-    found, at = {}, 0
+    fields, at = {}, 0
     while at + _LENGTH.size <= len(data):
         (length,) = _LENGTH.unpack_from(data, at)
         name, is_field, value = data[at + 4 : at + 4 + length].partition(b"=")
         if not is_field or at + 4 + length > len(data):
             raise DamagedBagError("a header is damaged")
-        found[name] = value
+        fields[name] = value
         at += 4 + length
-    return found
+    return fields
 
 
 def _table(data: bytes, kind: np.dtype[Any]) -> Any:
@@ -269,10 +259,6 @@ def _content(chunk: bytes, at: int, mark: bytes) -> bytes:
         raise DamagedBagError("a chunk ends in the middle of a message") from error
 
 
-# Bag1 ---------------------------------------------------------------------------------------------
-# ROS 1 bags.
-
-
 class Bag1(LogFile):
     """A ROS 1 bag; one without its index, as after a crash, is refused."""
 
@@ -280,10 +266,11 @@ class Bag1(LogFile):
         super().__init__(path, "ROS 1 bag")
         self._channels: dict[str, Channel] = {}
         with self._opened() as bag:
-            for known in bag.connections.values():
-                kind = known.type if "/msg/" in known.type else known.type.replace("/", "/msg/", 1)
-                new = Channel(known.topic, kind, "ros1", known.definition, "ros1msg")
-                self._channels.setdefault(known.topic, new).count += known.count
+            for sender in bag.connections.values():
+                kind = sender.type
+                kind = kind if "/msg/" in kind else kind.replace("/", "/msg/", 1)
+                channel = Channel(sender.topic, kind, "ros1", sender.definition, "ros1msg")
+                self._channels.setdefault(sender.topic, channel).count += sender.count
         self.topics = tuple(channel.topic() for channel in self._channels.values())
 
     @contextmanager

@@ -1,6 +1,5 @@
 """A YAML text becomes plain data with the place of every value, or one clear error."""
 
-import time
 from collections.abc import Hashable
 from typing import Any
 
@@ -136,12 +135,10 @@ def test_a_duplicate_key_is_refused_with_both_places() -> None:
     assert refusal("{b: {x: 1, 'x': 2}}") == ("f.yaml:1:12: b: duplicate key 'x'; first at 1:6")
 
 
-def test_aliases_of_aliases_end_in_an_error_quickly() -> None:
+def test_aliases_of_aliases_end_in_an_error() -> None:
     bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n"
     bomb += "".join(f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]\n" for i in range(1, 20))
-    began = time.perf_counter()
-    assert refusal(bomb).endswith(": has more than 50000 values")
-    assert time.perf_counter() - began < 10.0
+    assert refusal(bomb).endswith(": has more than 50000 values")  # of 10 ** 19
 
 
 @pytest.mark.parametrize(

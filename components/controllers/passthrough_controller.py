@@ -18,8 +18,8 @@ class PassthroughController(ArticulationController):
 
     follows_pose: ClassVar[bool] = False
 
-    def _own_prepare(self) -> None:
-        super()._own_prepare()
+    def prepare(self) -> None:
+        super().prepare()
         self._writers: tuple[Any, ...] = ()
 
     def _may_own(self, binding: ActuatorBinding, literal: bool) -> bool:
@@ -29,7 +29,7 @@ class PassthroughController(ArticulationController):
         plain = Support(True, "ctrl is the setpoint: there is nothing to compute")
         return super().supports() | {"native": plain}
 
-    def _own_on_bind(self, model: Any, data: Any) -> None:
+    def on_bind(self, model: Any, data: Any) -> None:
         self._writers = tuple(direct_writers(self.setpoints, list(self.bindings), data.ctrl))
 
     def compute_and_apply(self, model: Any, data: Any, source: Source) -> None:

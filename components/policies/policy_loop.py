@@ -399,7 +399,6 @@ class StandGains(DeclaredMemory):
                 self._tell(controller, name)
 
     def _tell(self, controller: ArticulationController, name: str) -> None:
-        controller._own_on_change((name,))
         controller.on_change((name,))
         controller._notify((name,))
 

@@ -16,6 +16,7 @@ from mjrig.core.files.paths import Gate, find_file
 from mjrig.core.names import Slots, listed, suggestion
 from mjrig.core.properties.class_properties import Declared
 from mjrig.core.properties.declaration import Property
+from mjrig.core.properties.hooks import cumulative
 
 # Plain data ---------------------------------------------------------------------------------------
 # Objects with properties as plain data, and copies of them.
@@ -114,7 +115,6 @@ class HasProperties(PlainData):
         state.update(self._defaults)
         state.update(_authored={}, _pending=None, _before=[], _watchers=(), _slots=None)
         state.update(_parent=None, _role="", _inside="", _written_short=False, _token=object())
-        self._own_prepare()
         self.prepare()
 
     @property
@@ -126,29 +126,23 @@ class HasProperties(PlainData):
 
     # Hooks --------------------------------------------------------------------------------------
     #
-    # A hook `x` is empty and called after `_own_x`, which holds the work of the base classes: a
-    # subclass overrides a hook without calling super(), and nothing is lost.
+    # A class of another package may override a cumulative hook without calling super(): the
+    # implementation of mjrig's classes runs before the override.
 
+    @cumulative()
     def prepare(self) -> None:
         """Hook: set up private state of a fresh instance, before anything is assigned."""
 
+    @cumulative()
     def validate(self) -> None:
         """Hook: check properties against one another; raise ValueError to undo the group."""
 
+    @cumulative()
     def on_change(self, names: tuple[str, ...]) -> None:
         """Hook: derive what depends on the properties that changed; raise to undo the group.
 
         A fresh component is called with all of its properties.
         """
-
-    def _own_prepare(self) -> None:
-        """The base classes' own part of `prepare`."""
-
-    def _own_validate(self) -> None:
-        """The base classes' own part of `validate`."""
-
-    def _own_on_change(self, names: tuple[str, ...]) -> None:
-        """The base classes' own part of `on_change`."""
 
     # Reading ------------------------------------------------------------------------------------
 
@@ -223,15 +217,14 @@ class HasProperties(PlainData):
             is_fresh = self.__dict__.pop("_is_fresh", False)
             if names:
                 self._resolve(names)
-                self._own_validate()
             if names or is_fresh:
                 self._run_hook(self.validate)
                 committing = not is_fresh
-                self._commit(names, tuple(self._properties) if is_fresh else names)
+                self._commit(tuple(self._properties) if is_fresh else names)
         except BaseException:
             put_back(before)
             if committing:  # what was derived from the refused values is derived again
-                self._commit(names, names)
+                self._commit(names)
             raise
         self.__dict__.update(_pending=None, _before=[])
         if names:
@@ -294,10 +287,8 @@ class HasProperties(PlainData):
             if prop.name in names or prop.fallback in names:
                 prop.refresh(self)
 
-    def _commit(self, names: tuple[str, ...], for_hook: tuple[str, ...]) -> None:
-        if names:
-            self._own_on_change(names)
-        self._run_hook(self.on_change, for_hook)
+    def _commit(self, names: tuple[str, ...]) -> None:
+        self._run_hook(self.on_change, names)
         if self._parent is not None:
             self._parent._child_changed(self)
 
@@ -307,9 +298,8 @@ class HasProperties(PlainData):
         if self._pending is not None:
             self._pending.append(name)
             return
-        self._own_validate()
         self._run_hook(self.validate)
-        self._commit((name,), (name,))
+        self._commit((name,))
         self._notify((name,))
 
     def _run_hook(self, hook: Callable[..., None], *arguments: object) -> None:

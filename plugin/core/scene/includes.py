@@ -104,10 +104,10 @@ class Include(HasProperties):
 
     _scene: IncludedScene | None
 
-    def _own_prepare(self) -> None:
+    def prepare(self) -> None:
         self._scene = None
 
-    def _own_validate(self) -> None:
+    def validate(self) -> None:
         self.forget()
         if self.prefix and not NAME.fullmatch(self.prefix):
             raise PropertyError(

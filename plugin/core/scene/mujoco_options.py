@@ -344,7 +344,7 @@ class CompilerOptions(HasProperties):
     texturedir = Text("", structural=True, category="Simulation", doc="Folder of textures.")
     assetdir = Text("", structural=True, category="Simulation", doc="Folder of both.")
 
-    def _own_validate(self) -> None:
+    def validate(self) -> None:
         low, high = self.inertiagrouprange or (0, 0)
         if low > high:
             raise PropertyError(

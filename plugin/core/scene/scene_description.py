@@ -153,7 +153,7 @@ class SceneDescription(SceneFile):
                 return include, inner
         return None
 
-    def _own_validate(self) -> None:
+    def validate(self) -> None:
         if self.mjrig != FORMAT:
             raise PropertyError(
                 f"format version {self.mjrig} is not known; this mjrig reads {FORMAT}", ("mjrig",)

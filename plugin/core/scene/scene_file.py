@@ -50,7 +50,7 @@ class SceneFile(TracksItems):
     #: What an including file or `--set` set: the path here → the function that locates it there.
     _set_by: dict[Keys, Elsewhere]
 
-    def _own_prepare(self) -> None:
+    def prepare(self) -> None:
         self._text, self._reading, self._set_by = None, Reading(), {}
         self._path, self._digest, self._base = None, b"", Path()
         self._model_file, self._removed, self._values = None, {}, None

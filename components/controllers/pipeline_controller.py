@@ -32,7 +32,7 @@ from mjrig.core.control.lowering import Lowered, NativeForm
 from mjrig.core.control.setpoints import Source
 from mjrig.core.errors import NeedsNewWorld, PropertyError
 from mjrig.core.model.binding import ActuatorBinding
-from mjrig.core.properties.hooks import cumulative, required
+from mjrig.core.properties.hooks import hook_methods, required
 from mjrig.core.properties.nested_kinds import Nested, NestedList
 from mjrig.core.properties.per_actuator import PerActuator, authored, patch, resolved
 from mjrig.core.properties.scalar_kinds import Bool, Choice, Float, Int
@@ -188,7 +188,6 @@ class PipelineOwner(ArticulationController):
         """Hook: the controller's own law."""
         raise NotImplementedError
 
-    @cumulative()
     def load_law(self, law: Any) -> None:
         """Hook: the controller's own law has its gains; load further parameters."""
 
@@ -270,7 +269,8 @@ class PipelineOwner(ArticulationController):
     def _load_parts(self) -> None:
         """Load the resolved values into the parts."""
         if self.law is None:
-            self.load_law(self._pipe.law)
+            for method in hook_methods(type(self), "load_law"):
+                method(self, self._pipe.law)
         self._limit.load_limits(-self.torque_limit, self.torque_limit)
         # A larger ctrl is no number for MuJoCo, in whatever execution.
         self._limit.narrow(LARGEST)

@@ -13,7 +13,7 @@ from mjrig.components.laws.pipeline_arrays import Array, Operation, PipelineSpac
 from mjrig.core.errors import PropertyError
 from mjrig.core.properties.collection_kinds import Samples
 from mjrig.core.properties.component import Component
-from mjrig.core.properties.hooks import check_filled, cumulative, fills, required
+from mjrig.core.properties.hooks import check_filled, fills, hook_methods, required
 from mjrig.core.properties.per_actuator import PerActuator, PerActuatorInput
 
 # Clamp --------------------------------------------------------------------------------------------
@@ -50,9 +50,9 @@ class Clamp(Component):
         """Scale the resolved parameters into a space; called again after every change of them."""
         self._space = space
         self._revision += 1
-        self.enter(space)
+        for method in hook_methods(type(self), "enter"):
+            method(self, space)
 
-    @cumulative()
     def enter(self, space: PipelineSpace) -> None:
         """Hook: scale the resolved parameters into a space, and make arrays of its shape."""
 

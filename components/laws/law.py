@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from mjrig.components.laws.pipeline_arrays import Array, Operation, PipelineSpace, State
 from mjrig.core.properties.component import Component
-from mjrig.core.properties.hooks import check_filled, cumulative, fills, required
+from mjrig.core.properties.hooks import check_filled, fills, hook_methods, required
 
 
 @dataclass(frozen=True)
@@ -55,9 +55,9 @@ class Law(Component):
         """Scale the resolved parameters into a space; called again after every change of them."""
         self._space = space
         self._revision += 1
-        self.enter(space)
+        for method in hook_methods(type(self), "enter"):
+            method(self, space)
 
-    @cumulative()
     def enter(self, space: PipelineSpace) -> None:
         """Hook: scale the resolved parameters into a space, and make arrays of its shape."""
 

@@ -20,6 +20,7 @@ from mjrig.core.model.keyframes import captured
 from mjrig.core.names import listed
 from mjrig.core.properties.actions import action
 from mjrig.core.properties.component import ActorComponent
+from mjrig.core.properties.hooks import hook_methods
 from mjrig.core.properties.user_code import described
 from mjrig.core.scene.scene_sections import Keyframe
 
@@ -292,7 +293,8 @@ class Articulation(ControlledActor):
         if self._control is not None:
             self._control.reset(self._initial.qpos)
         for component in self._components:
-            component.reset()
+            for method in hook_methods(type(component), "reset"):
+                method(component)
 
     # Telemetry ----------------------------------------------------------------------------------
 
@@ -362,10 +364,10 @@ class Articulation(ControlledActor):
                 f"now they are {listed(self._claims)}"
             )
         for component, then in zip(self._components, memory["signatures"], strict=True):
-            if component.memory_signature() != then:
+            if component.full_signature() != then:
                 raise PropertyError(
                     f"{component.label}: the snapshot is of another structure: {then}; "
-                    f"now it is {component.memory_signature()}"
+                    f"now it is {component.full_signature()}"
                 )
 
     def restore(self, memory: Mapping[str, Any]) -> None:
@@ -394,7 +396,7 @@ class Articulation(ControlledActor):
 def _memory_of(component: ActorComponent, unknown: dict[str, str] | None) -> tuple[Any, object]:
     """Memory and signature of a component; None of one that failed."""
     try:
-        return component.full_memory(), component.memory_signature()
+        return component.full_memory(), component.full_signature()
     except Exception as error:  # of a class of another package
         if unknown is None:
             text = f"{component.label}: its memory cannot be read: {described(error)}"

@@ -18,7 +18,7 @@ from mjrig.core.names import Slots, is_literal
 from mjrig.core.pattern_budget import pattern_budget
 from mjrig.core.properties.component import ActorComponent
 from mjrig.core.properties.has_properties import put_back
-from mjrig.core.properties.hooks import check_filled, cumulative, required
+from mjrig.core.properties.hooks import check_filled, hook_methods, required
 from mjrig.core.properties.per_actuator import authored, resolved
 from mjrig.core.properties.scalar_kinds import Bool, Choice, Patterns
 
@@ -238,7 +238,8 @@ class ArticulationController(ActorComponent):
             self._table = table
             self._columns = np.array([index[b.actuator] for b in table], dtype=np.intp)
             self._bound_to = host
-            self.on_bind(model, data)
+            for method in hook_methods(type(self), "on_bind"):
+                method(self, model, data)
         except BaseException:
             put_back([(self, before)])
             raise
@@ -259,7 +260,6 @@ class ArticulationController(ActorComponent):
         """Whether a property that selects its actuators changed since it was bound."""
         return self._structure() != self._bound_as
 
-    @cumulative()
     def on_bind(self, model: Any, data: Any) -> None:
         """Hook: `bindings` are known; fetch views and make arrays."""
 
@@ -267,7 +267,8 @@ class ArticulationController(ActorComponent):
         """Release its actuators."""
         if self._lowered is not None:
             self._lowered.drive_directly()
-        self.prepare()
+        for method in hook_methods(type(self), "prepare"):
+            method(self)
         self.spread_over(None)
 
     @property

@@ -13,7 +13,6 @@ from mjrig.core.properties.hooks import (
     check_memory_hooks,
     check_outputs,
     check_signatures,
-    extend_hooks,
     is_replaceable,
     missing_hook,
 )
@@ -151,7 +150,6 @@ class Declared:
             check_signatures(cls)
             check_outputs(cls)
             check_memory_hooks(cls)
-            extend_hooks(cls)
         for name, prop in cls._properties.items():
             if prop.edit_if is not None:
                 _check_condition(cls, name, prop.edit_if)

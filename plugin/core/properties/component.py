@@ -9,7 +9,7 @@ import numpy as np
 from mjrig.core.errors import PropertyError
 from mjrig.core.names import suggestion
 from mjrig.core.properties.has_properties import HasProperties
-from mjrig.core.properties.hooks import cumulative, default_hook
+from mjrig.core.properties.hooks import default_hook, hook_methods
 from mjrig.core.properties.memory import declared_names, memory_of, restore_memory
 from mjrig.core.properties.user_code import class_in
 
@@ -49,10 +49,6 @@ class Component(HasProperties):
         return super().from_data({k: v for k, v in data.items() if k != "type"})
 
 
-def _both(first: object, second: object) -> object:
-    return first if second is None else second if first is None else (first, second)
-
-
 class ActorComponent(Component):
     """What can be listed under an actor's `components:`.
 
@@ -68,7 +64,6 @@ class ActorComponent(Component):
     def detach(self) -> None:
         """The component leaves the running world."""
 
-    @cumulative()
     def reset(self) -> None:
         """The world was reset: clear all memory."""
 
@@ -98,7 +93,6 @@ class ActorComponent(Component):
         """
         return None
 
-    @cumulative(_both)
     def memory_signature(self) -> object:
         """What must be equal for `restore` to accept a memory."""
         return None
@@ -138,6 +132,12 @@ class ActorComponent(Component):
     def full_memory(self) -> tuple[Any, Any]:
         """All that `take_back` needs: the declared attributes, and `memory`."""
         return memory_of(self), self.memory()
+
+    def full_signature(self) -> object:
+        """What must be equal for `take_back` to accept a memory."""
+        results = (method(self) for method in hook_methods(type(self), "memory_signature"))
+        signatures = [signature for signature in results if signature is not None]
+        return tuple(signatures) if len(signatures) > 1 else signatures[0] if signatures else None
 
     def take_back(self, memory: Any) -> None:
         """Restore what `full_memory` returned; None: it could not be read."""

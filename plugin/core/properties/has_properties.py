@@ -16,7 +16,7 @@ from mjrig.core.files.paths import Gate, find_file
 from mjrig.core.names import Slots, listed, suggestion
 from mjrig.core.properties.class_properties import Declared
 from mjrig.core.properties.declaration import Property
-from mjrig.core.properties.hooks import cumulative
+from mjrig.core.properties.hooks import hook_methods
 
 # Plain data ---------------------------------------------------------------------------------------
 # Objects with properties as plain data, and copies of them.
@@ -115,7 +115,8 @@ class HasProperties(PlainData):
         state.update(self._defaults)
         state.update(_authored={}, _pending=None, _before=[], _watchers=(), _slots=None)
         state.update(_parent=None, _role="", _inside="", _written_short=False, _token=object())
-        self.prepare()
+        for method in hook_methods(type(self), "prepare"):
+            method(self)
 
     @property
     def label(self) -> str:
@@ -126,18 +127,14 @@ class HasProperties(PlainData):
 
     # Hooks --------------------------------------------------------------------------------------
     #
-    # A class of another package may override a cumulative hook without calling super(): the
-    # implementation of mjrig's classes runs before the override.
+    # A class of another package may override a hook without calling super(): `hook_methods`.
 
-    @cumulative()
     def prepare(self) -> None:
         """Hook: set up private state of a fresh instance, before anything is assigned."""
 
-    @cumulative()
     def validate(self) -> None:
         """Hook: check properties against one another; raise ValueError to undo the group."""
 
-    @cumulative()
     def on_change(self, names: tuple[str, ...]) -> None:
         """Hook: derive what depends on the properties that changed; raise to undo the group.
 
@@ -218,7 +215,7 @@ class HasProperties(PlainData):
             if names:
                 self._resolve(names)
             if names or is_fresh:
-                self._run_hook(self.validate)
+                self._run_hook("validate")
                 committing = not is_fresh
                 self._commit(tuple(self._properties) if is_fresh else names)
         except BaseException:
@@ -288,7 +285,7 @@ class HasProperties(PlainData):
                 prop.refresh(self)
 
     def _commit(self, names: tuple[str, ...]) -> None:
-        self._run_hook(self.on_change, names)
+        self._run_hook("on_change", names)
         if self._parent is not None:
             self._parent._child_changed(self)
 
@@ -298,14 +295,15 @@ class HasProperties(PlainData):
         if self._pending is not None:
             self._pending.append(name)
             return
-        self._run_hook(self.validate)
+        self._run_hook("validate")
         self._commit((name,))
         self._notify((name,))
 
-    def _run_hook(self, hook: Callable[..., None], *arguments: object) -> None:
+    def _run_hook(self, name: str, *arguments: object) -> None:
         """Call a hook; a ValueError in it is about the properties, so it gets their place."""
         try:
-            hook(*arguments)
+            for method in hook_methods(type(self), name):
+                method(self, *arguments)
         except ValueError as error:
             if isinstance(error, MjrigError):
                 raise

@@ -4,7 +4,7 @@ import dis
 import inspect
 from abc import ABC
 from collections.abc import Callable
-from functools import cache, wraps
+from functools import cache
 from types import FunctionType
 from typing import Any, TypeVar
 
@@ -16,8 +16,6 @@ _REQUIRED = "__mjrig_required__"
 _REPLACEABLE = "__mjrig_replaceable__"
 _DEFAULT = "__mjrig_default__"
 _FILLED = "__mjrig_fills__"
-_CUMULATIVE = "__mjrig_cumulative__"
-_EXTENDED = "__mjrig_extended__"
 #: Instructions that may write to an array, or pass it on.
 _WRITES = ("STORE_SUBSCR", "STORE_SLICE", "STORE_ATTR", "CALL", "SEND", "YIELD_VALUE")
 
@@ -44,58 +42,21 @@ def default_hook(method: F) -> F:
     return method
 
 
-def cumulative(combine: Callable[[Any, Any], Any] | None = None) -> Callable[[F], F]:
-    """Mark a hook that a class outside mjrig overrides without losing what mjrig's classes do.
+@cache
+def hook_methods(cls: type, name: str) -> tuple[Callable[..., Any], ...]:
+    """The methods to call where a hook is due: what mjrig's classes do, then an override.
 
-    Their implementation runs first, then the override, unless the override calls super().
-
-    Args:
-        combine: makes one result of the two; None: the hook returns nothing.
+    A class of another package overrides a hook without super(), and nothing is lost; an override
+    that calls super() is the only method.
     """
-
-    def mark(method: F) -> F:
-        setattr(method, _CUMULATIVE, (method.__name__, combine))
-        return method
-
-    return mark
-
-
-def extend_hooks(cls: type) -> None:
-    """Let the implementations of mjrig's classes run before the overrides of another class."""
-    marked = [getattr(m, _CUMULATIVE, None) for base in cls.__mro__ for m in vars(base).values()]
-    for name, combine in dict.fromkeys(mark for mark in marked if mark is not None):
-        override = getattr(cls, name)
-        if not isinstance(override, FunctionType) or _is_ours(override):
-            continue
-        if hasattr(override, _EXTENDED) or "super" in inspect.unwrap(override).__code__.co_names:
-            continue
-        setattr(cls, name, _extended(name, override, combine))
+    override = getattr(cls, name)
+    if _is_ours(override) or "super" in inspect.unwrap(override).__code__.co_names:
+        return (override,)
+    return next(vars(c)[name] for c in cls.__mro__ if _is_ours(c) and name in vars(c)), override
 
 
 def _is_ours(member: Any) -> bool:
     return str(member.__module__).startswith("mjrig.")
-
-
-@cache
-def _implementation(cls: type, name: str) -> Callable[..., Any]:
-    """The implementation of a hook in mjrig's classes."""
-    method: Callable[..., Any] = next(
-        vars(base)[name] for base in cls.__mro__ if _is_ours(base) and name in vars(base)
-    )
-    return method
-
-
-def _extended(
-    name: str, override: FunctionType, combine: Callable[[Any, Any], Any] | None
-) -> Callable[..., Any]:
-    @wraps(override)
-    def hook(self: Any, *arguments: Any) -> Any:
-        first = _implementation(type(self), name)(self, *arguments)
-        second = override(self, *arguments)
-        return combine(first, second) if combine is not None else second
-
-    setattr(hook, _EXTENDED, True)
-    return hook
 
 
 def check_memory_hooks(cls: Any) -> None:

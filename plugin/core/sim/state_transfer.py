@@ -214,7 +214,7 @@ def _carry_memory(source: Articulation, robot: Articulation) -> None:
         if other is None or type(other) is not type(component):
             continue
         names = [[b.actuator for b in getattr(c, "bindings", ())] for c in (other, component)]
-        if names[0] == names[1] and other.memory_signature() == component.memory_signature():
+        if names[0] == names[1] and other.full_signature() == component.full_signature():
             component.take_back(other.full_memory())
     if source.held and source.held in robot.keyframes:
         robot.hold(source.held)

@@ -16,7 +16,7 @@ from mjrig.core.control.execution import Execution, Support
 from mjrig.core.control.plant_component import PlantComponent
 from mjrig.core.errors import BindingError
 from mjrig.core.names import Slots, is_literal, listed
-from mjrig.core.pattern_budget import pattern_budget
+from mjrig.core.pattern_program import pattern_budget
 from mjrig.core.properties.has_properties import HasProperties
 from mjrig.core.properties.per_actuator import PerActuator
 from mjrig.core.properties.scalar_kinds import Patterns

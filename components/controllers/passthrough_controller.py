@@ -4,8 +4,7 @@ from typing import Any, ClassVar
 
 from mjrig.core.control.controller import ArticulationController
 from mjrig.core.control.execution import Support
-from mjrig.core.control.passthrough_writers import direct_writers
-from mjrig.core.control.setpoints import Source
+from mjrig.core.control.setpoints import Source, direct_writers
 from mjrig.core.model.binding import ActuatorBinding
 
 

@@ -12,15 +12,8 @@ from functools import cached_property, lru_cache
 from typing import TypeVar
 
 from mjrig.core.errors import BindingError
-from mjrig.core.pattern_budget import (
-    MAX_STEPS,
-    TooManySteps,
-    begin_pattern,
-    is_counting,
-    pattern_budget,
-    spend,
-)
 from mjrig.core.pattern_program import (
+    MAX_STEPS,
     Anchor,
     Commit,
     Fork,
@@ -31,7 +24,12 @@ from mjrig.core.pattern_program import (
     PatternProgram,
     RepeatGroup,
     SaveGroup,
+    TooManySteps,
     UnsupportedPattern,
+    begin_pattern,
+    is_counting,
+    pattern_budget,
+    spend,
     translate,
 )
 

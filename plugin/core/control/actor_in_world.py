@@ -9,14 +9,17 @@ import mujoco
 
 from mjrig.core.arrays import FloatArray, read_only
 from mjrig.core.attributes import CheckedAttributes
-from mjrig.core.control.events import Event, EventLog
-from mjrig.core.control.finite_guard import Guard
-from mjrig.core.control.passthrough_writers import takes_rows
-from mjrig.core.control.setpoints import SetpointBank, Setpoints
+from mjrig.core.control.finite_guard import Event, EventLog, Guard
+from mjrig.core.control.setpoints import SetpointBank, Setpoints, takes_rows
 from mjrig.core.errors import BindingError
 from mjrig.core.files.paths import Gate
-from mjrig.core.model.actor_model import ActorModel, ActorState
-from mjrig.core.model.binding import ActuatorBinding, describe_actuators, equipped
+from mjrig.core.model.binding import (
+    ActorModel,
+    ActorState,
+    ActuatorBinding,
+    describe_actuators,
+    equipped,
+)
 from mjrig.core.names import Slots, listed, suggestion
 from mjrig.core.properties.has_properties import HasProperties
 

@@ -11,11 +11,10 @@ from mjrig.core.arrays import FloatArray, as_slice, read_only
 from mjrig.core.control.control_arrays import Control
 from mjrig.core.control.control_plan import Write
 from mjrig.core.control.controlled_actor import ControlledActor
-from mjrig.core.control.passthrough_writers import row_of, takes_rows
-from mjrig.core.control.setpoints import Lease, Setpoints, Source, Targets
+from mjrig.core.control.setpoints import Lease, Setpoints, Source, Targets, row_of, takes_rows
 from mjrig.core.errors import PropertyError
 from mjrig.core.files.paths import shortened
-from mjrig.core.model.actor_model import ActorState
+from mjrig.core.model.binding import ActorState
 from mjrig.core.model.keyframes import captured
 from mjrig.core.names import listed
 from mjrig.core.properties.actions import action

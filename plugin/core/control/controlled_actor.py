@@ -11,14 +11,13 @@ from mjrig.core.control.actor_in_world import ActorInWorld
 from mjrig.core.control.control_plan import ControlPlan, RobotStep, Write, basis_of, in_a_row
 from mjrig.core.control.controller import ArticulationController, claim, owned_by
 from mjrig.core.control.execution import Execution
-from mjrig.core.control.initial_setpoints import Scratch, Seeds
 from mjrig.core.control.lowering import Lowered
 from mjrig.core.control.native_servo import NativeServo, native_servos
 from mjrig.core.control.plant_component import PlantComponent
 from mjrig.core.control.sampler import BindingReader
+from mjrig.core.control.setpoints import Scratch, Seeds
 from mjrig.core.errors import BindingError, NeedsNewWorld
-from mjrig.core.model.actor_model import ActorState
-from mjrig.core.model.binding import ActuatorBinding, BindingTable, describe_actuators
+from mjrig.core.model.binding import ActorState, ActuatorBinding, BindingTable, describe_actuators
 from mjrig.core.names import unique
 from mjrig.core.properties.component import ActorComponent, component_named
 from mjrig.core.properties.has_properties import HasProperties

@@ -13,8 +13,8 @@ from mujoco import mj_step
 from mjrig.core.arrays import FloatArray, as_slice
 from mjrig.core.control.articulation import Articulation
 from mjrig.core.control.control_plan import RobotStep, Write
-from mjrig.core.control.events import Event, EventLog
 from mjrig.core.control.execution import is_rk4
+from mjrig.core.control.finite_guard import Event, EventLog
 from mjrig.core.control.setpoints import LastBytes
 from mjrig.core.errors import PropertyError
 

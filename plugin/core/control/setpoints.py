@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import IntEnum
 from functools import partial
 from types import MappingProxyType
-from typing import Any, Final, Self
+from typing import Any, Final, NamedTuple, Self
 
 import mujoco
 import numpy as np
@@ -637,3 +637,38 @@ class Seeds:
         mujoco.mj_transmission(model, scratch)
         lengths: FloatArray = scratch.actuator_length
         return lengths
+
+
+# Keyframe hold ------------------------------------------------------------------------------------
+# KeyframeHold: setpoints pinned at a keyframe's pose until they are released.
+
+
+class Pinned(NamedTuple):
+    """What is pinned: all setpoints (3·n,), input vectors by name, and the keyframe's name."""
+
+    flat: FloatArray
+    inputs: dict[str, FloatArray]
+    keyframe: str
+
+
+class KeyframeHold:
+    """Writes the same setpoints before every step, so that they override every other command."""
+
+    def __init__(self, setpoints: Setpoints) -> None:
+        self._setpoints = setpoints
+        self.pinned: Pinned | None = None
+
+    def __call__(self) -> None:
+        pinned = self.pinned
+        if pinned is not None:
+            self._setpoints.flat[:] = pinned.flat
+            for name, values in pinned.inputs.items():
+                self._setpoints.input_values[name][:] = values
+
+    def memory(self) -> Any:
+        """What `restore` takes back; nothing of it is ever written into."""
+        return None if self.pinned is None else tuple(self.pinned)
+
+    def restore(self, memory: Any) -> None:
+        """Pin what was pinned when `memory` was called."""
+        self.pinned = None if memory is None else Pinned(*memory)

@@ -20,7 +20,8 @@ from mjrig.components.bridges.dds.robot_state import BaseLayout, Index, RobotSta
 from mjrig.components.bridges.motors import Motors
 from mjrig.components.bridges.traffic import reason_of
 from mjrig.core.arrays import FloatArray
-from mjrig.core.control.articulation import Articulation, base_address
+from mjrig.core.control.actor_in_world import base_address
+from mjrig.core.control.articulation import Articulation
 from mjrig.core.control.efforts import AppliedEffort
 from mjrig.core.errors import BindingError, MissingExtraError
 from mjrig.core.properties.hooks import required

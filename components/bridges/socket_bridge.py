@@ -33,10 +33,11 @@ from mjrig.components.bridges.protocol import (
 )
 from mjrig.components.bridges.traffic import REPLIED_LETTERS, reason_of, shortened
 from mjrig.core.arrays import FloatArray
-from mjrig.core.control.articulation import Articulation, base_address
+from mjrig.core.control.actor_in_world import base_address
+from mjrig.core.control.articulation import Articulation
 from mjrig.core.control.sampler import BindingReader, by_column
 from mjrig.core.errors import MjrigError
-from mjrig.core.pattern_budget import pattern_budget
+from mjrig.core.pattern_program import pattern_budget
 from mjrig.core.properties.per_actuator import DEFAULT
 from mjrig.core.properties.scalar_kinds import Bool, Choice, Float, Int, Text
 

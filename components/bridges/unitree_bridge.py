@@ -25,7 +25,7 @@ from mjrig.core.arrays import FloatArray
 from mjrig.core.control.articulation import Articulation
 from mjrig.core.errors import BindingError, PropertyError
 from mjrig.core.names import listed, suggestion
-from mjrig.core.pattern_budget import pattern_budget
+from mjrig.core.pattern_program import pattern_budget
 from mjrig.core.patterns import compile_pattern
 from mjrig.core.properties.actions import action
 from mjrig.core.properties.scalar_kinds import Bool, Choice, Int, Patterns, Text

@@ -100,8 +100,8 @@ class PDController(PipelineController):
 
     # Gains from outside -------------------------------------------------------------------------
 
-    def _own_prepare(self) -> None:
-        super()._own_prepare()
+    def prepare(self) -> None:
+        super().prepare()
         self._outside: dict[str, FloatArray] = {}
         self._outside_holder = ""
 
@@ -144,7 +144,7 @@ class PDController(PipelineController):
 
     def _gains_swapped(self) -> None:
         ran_as = self._execution
-        self._own_on_change(("kp", "kv"))
+        self._reload()
         if self._execution is not ran_as and self._parent is not None:
             self._parent._child_changed(self)  # it left its execution: other calls in a step
         self._notify(())
@@ -152,7 +152,7 @@ class PDController(PipelineController):
     def make_law(self) -> Law:
         return PD.from_data({} if self.order is SumOrder.ENGINE else {"order": str(self.order)})
 
-    def _own_load_law(self, law: Any) -> None:
+    def load_law(self, law: Any) -> None:
         law.load_gains(self.kp, self.kv, np.zeros(1))
 
 
@@ -221,6 +221,6 @@ class PIDController(PDController):
         early = self.integration is Integration.STEP
         return replace(super().native_form(), early=early)
 
-    def _own_load_law(self, law: Any) -> None:
-        super()._own_load_law(law)
+    def load_law(self, law: Any) -> None:
+        super().load_law(law)
         law.load_integral(self.ki, self.integral_max)

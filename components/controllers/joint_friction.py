@@ -16,7 +16,7 @@ from mjrig.core.control.execution import Execution, Support
 from mjrig.core.control.plant_component import PlantComponent
 from mjrig.core.errors import BindingError
 from mjrig.core.names import Slots, is_literal, listed
-from mjrig.core.pattern_budget import pattern_budget
+from mjrig.core.pattern_program import pattern_budget
 from mjrig.core.properties.has_properties import HasProperties
 from mjrig.core.properties.per_actuator import PerActuator
 from mjrig.core.properties.scalar_kinds import Patterns
@@ -73,8 +73,8 @@ class JointFriction(PlantComponent):
     motor_quadratic = _coefficient("motor_quadratic")
     external_quadratic = _coefficient("external_quadratic")
 
-    def _own_prepare(self) -> None:
-        super()._own_prepare()
+    def prepare(self) -> None:
+        super().prepare()
         self._robot: Articulation | None = None
         self._joints: tuple[str, ...] = ()
         self._dofs = np.zeros(0, dtype=np.int64)
@@ -187,7 +187,7 @@ class JointFriction(PlantComponent):
             self._robot.model.dof_frictionloss[self._dofs] = self._replaced
             self._robot = None
 
-    def _own_on_change(self, names: tuple[str, ...]) -> None:
+    def on_change(self, names: tuple[str, ...]) -> None:
         if self._robot is None or self._slots is None:
             return
         if self._selection != self._selected_by():
@@ -286,11 +286,11 @@ class JointFriction(PlantComponent):
 
     # Memory -------------------------------------------------------------------------------------
 
-    def _own_reset(self) -> None:
+    def reset(self) -> None:
         if self._robot is not None:
             self._start()
 
-    def _own_memory_signature(self) -> object:
+    def memory_signature(self) -> object:
         return self._joints
 
     @property
@@ -318,11 +318,11 @@ class JointFriction(PlantComponent):
             self._is_stale = False
             self._prepare_writing()
 
-    def _own_memory(self) -> Any:
+    def full_memory(self) -> tuple[Any, Any]:
         if self._robot is None:
-            return None
+            return None, self.memory()
         self.take_forces()
-        return super()._own_memory()
+        return super().full_memory()
 
 
 # Torques of the last step: of motors, and of all but motors and the joint's own friction. ---------

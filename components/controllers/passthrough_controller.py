@@ -4,8 +4,7 @@ from typing import Any, ClassVar
 
 from mjrig.core.control.controller import ArticulationController
 from mjrig.core.control.execution import Support
-from mjrig.core.control.passthrough_writers import direct_writers
-from mjrig.core.control.setpoints import Source
+from mjrig.core.control.setpoints import Source, direct_writers
 from mjrig.core.model.binding import ActuatorBinding
 
 
@@ -18,8 +17,8 @@ class PassthroughController(ArticulationController):
 
     follows_pose: ClassVar[bool] = False
 
-    def _own_prepare(self) -> None:
-        super()._own_prepare()
+    def prepare(self) -> None:
+        super().prepare()
         self._writers: tuple[Any, ...] = ()
 
     def _may_own(self, binding: ActuatorBinding, literal: bool) -> bool:
@@ -29,7 +28,7 @@ class PassthroughController(ArticulationController):
         plain = Support(True, "ctrl is the setpoint: there is nothing to compute")
         return super().supports() | {"native": plain}
 
-    def _own_on_bind(self, model: Any, data: Any) -> None:
+    def on_bind(self, model: Any, data: Any) -> None:
         self._writers = tuple(direct_writers(self.setpoints, list(self.bindings), data.ctrl))
 
     def compute_and_apply(self, model: Any, data: Any, source: Source) -> None:

@@ -32,7 +32,7 @@ from mjrig.core.control.lowering import Lowered, NativeForm
 from mjrig.core.control.setpoints import Source
 from mjrig.core.errors import NeedsNewWorld, PropertyError
 from mjrig.core.model.binding import ActuatorBinding
-from mjrig.core.properties.hooks import required
+from mjrig.core.properties.hooks import hook_methods, required
 from mjrig.core.properties.nested_kinds import Nested, NestedList
 from mjrig.core.properties.per_actuator import PerActuator, authored, patch, resolved
 from mjrig.core.properties.scalar_kinds import Bool, Choice, Float, Int
@@ -172,8 +172,8 @@ class PipelineOwner(ArticulationController):
     _limit: MaxEffort
     _motor_clamps: dict[str, Clamp]
 
-    def _own_validate(self) -> None:
-        super()._own_validate()
+    def validate(self) -> None:
+        super().validate()
         if self.law is not None:
             own = [n for n in self.own_gains if self.is_authored(n)]
             if own:
@@ -190,9 +190,6 @@ class PipelineOwner(ArticulationController):
 
     def load_law(self, law: Any) -> None:
         """Hook: the controller's own law has its gains; load further parameters."""
-
-    def _own_load_law(self, law: Any) -> None:
-        """The base classes' own part of `load_law`."""
 
     def gains(self) -> dict[str, FloatArray]:
         if self.law is None:
@@ -272,8 +269,8 @@ class PipelineOwner(ArticulationController):
     def _load_parts(self) -> None:
         """Load the resolved values into the parts."""
         if self.law is None:
-            self._own_load_law(self._pipe.law)
-            self.load_law(self._pipe.law)
+            for method in hook_methods(type(self), "load_law"):
+                method(self, self._pipe.law)
         self._limit.load_limits(-self.torque_limit, self.torque_limit)
         # A larger ctrl is no number for MuJoCo, in whatever execution.
         self._limit.narrow(LARGEST)
@@ -318,14 +315,14 @@ class PipelineController(PipelineOwner, ABC):
     _remembered: ClassVar[tuple[str, ...]] = ("_pipe", "_ticks", "_run")
     _ticks: EveryTick
 
-    def _own_prepare(self) -> None:
-        super()._own_prepare()
+    def prepare(self) -> None:
+        super().prepare()
         self._run: PipelineRun | None = None
         self._custom: dict[str, FloatArray] = {}
         self._ran_on: list[int] = []
         self._drafted = None
 
-    def _own_on_bind(self, model: Any, data: Any) -> None:
+    def on_bind(self, model: Any, data: Any) -> None:
         before = self._pipe if self._run is not None else None
         if self._run is not None:
             self._run.bring_home()
@@ -373,8 +370,12 @@ class PipelineController(PipelineOwner, ABC):
             kind = ImplicitRun
         return kind(self, self._model, self._data, self._ticks)
 
-    def _own_on_change(self, names: tuple[str, ...]) -> None:
-        super()._own_on_change(names)
+    def on_change(self, names: tuple[str, ...]) -> None:
+        super().on_change(names)
+        self._reload()
+
+    def _reload(self) -> None:
+        """Run with the present values of the properties."""
         if self._run is None:
             return
         if self._execution.awaits_native:
@@ -483,9 +484,8 @@ class PipelineController(PipelineOwner, ABC):
         return self._run is not None and self._run.guards_ctrl and not self._computes_itself
 
     @property
-    def _own_needs_position_stage(self) -> bool:
-        implicit = self.effort is EffortMode.IMPLICIT
-        return implicit or super()._own_needs_position_stage
+    def between_stages(self) -> bool:
+        return self.effort is EffortMode.IMPLICIT or super().between_stages
 
     def supports(self) -> dict[str, Support]:
         if not self.is_bound:
@@ -542,13 +542,13 @@ class PipelineController(PipelineOwner, ABC):
             self._run.count_clamps()
         return dict(zip(self.clamp_names, self._pipe.clamp_counts, strict=True))
 
-    def _own_reset(self) -> None:
+    def reset(self) -> None:
         if self._run is not None:
             self._pipe.reset()
             self._ticks.is_due = True
             self._run.reset()
 
-    def _own_memory_signature(self) -> object:
+    def memory_signature(self) -> object:
         if self._run is None:
             return None
         law, clamps = type(self._pipe.law).__name__, self.clamp_names
@@ -559,16 +559,12 @@ class PipelineController(PipelineOwner, ABC):
         is_stateful = self._run is not None and (self._pipe.is_stateful or self.decimation > 1)
         return is_stateful or self.has_memory()
 
-    def _own_memory(self) -> Any:
+    def full_memory(self) -> tuple[Any, Any]:
         if self._run is None:
-            return None
+            return None, self.memory()
         self._run.count_clamps()
         self._run.bring_home()
-        return super()._own_memory()
-
-    def _own_restore(self, memory: Any) -> None:
-        if self._run is not None:
-            super()._own_restore(memory)
+        return super().full_memory()
 
 
 def _keep_memory(before: Pipeline, now: Pipeline) -> None:

@@ -13,7 +13,7 @@ from mjrig.components.laws.pipeline_arrays import Array, Operation, PipelineSpac
 from mjrig.core.errors import PropertyError
 from mjrig.core.properties.collection_kinds import Samples
 from mjrig.core.properties.component import Component
-from mjrig.core.properties.hooks import check_filled, fills, required
+from mjrig.core.properties.hooks import check_filled, fills, hook_methods, required
 from mjrig.core.properties.per_actuator import PerActuator, PerActuatorInput
 
 # Clamp --------------------------------------------------------------------------------------------
@@ -41,7 +41,7 @@ class Clamp(Component):
 
     any_space: ClassVar[bool] = False
 
-    def _own_prepare(self) -> None:
+    def prepare(self) -> None:
         self._space: PipelineSpace | None = None
         #: Incremented with every change of the parameters: earlier programs are stale.
         self._revision = 0
@@ -50,16 +50,13 @@ class Clamp(Component):
         """Scale the resolved parameters into a space; called again after every change of them."""
         self._space = space
         self._revision += 1
-        self._own_enter(space)
-        self.enter(space)
+        for method in hook_methods(type(self), "enter"):
+            method(self, space)
 
     def enter(self, space: PipelineSpace) -> None:
         """Hook: scale the resolved parameters into a space, and make arrays of its shape."""
 
-    def _own_enter(self, space: PipelineSpace) -> None:
-        """The base classes' own part of `enter`."""
-
-    def _own_on_change(self, names: tuple[str, ...]) -> None:
+    def on_change(self, names: tuple[str, ...]) -> None:
         if self._space is not None and self._slots is not None:
             self.use_space(self._space)
 
@@ -198,8 +195,8 @@ class MaxEffort(Clamp):
         if min_effort is not None:
             self.assign({"min_effort": min_effort})
 
-    def _own_enter(self, space: PipelineSpace) -> None:
-        super()._own_enter(space)
+    def enter(self, space: PipelineSpace) -> None:
+        super().enter(space)
         self.load_limits(np.where(np.isnan(self.min_effort), -self.max_effort, self.min_effort),
                          self.max_effort)  # fmt: skip
 
@@ -267,7 +264,7 @@ class DCMotor(Clamp):
             max_effort=max_effort,
         )
 
-    def _own_validate(self) -> None:
+    def validate(self) -> None:
         if self._slots is not None:
             bad = np.isinf(self.saturation_effort) & np.isfinite(self.velocity_limit)
             if bad.any():
@@ -278,9 +275,9 @@ class DCMotor(Clamp):
                     ("saturation_effort",),
                 )
 
-    def _own_enter(self, space: PipelineSpace) -> None:
-        super()._own_enter(space)
-        self._own_validate()
+    def enter(self, space: PipelineSpace) -> None:
+        super().enter(space)
+        DCMotor.validate(self)
         self._saturation = space.effort_size(self.saturation_effort)
         self._limit = space.motion_size(self.velocity_limit)
         self._max = space.effort_size(self.max_effort)
@@ -384,7 +381,7 @@ class TorqueSpeedCurve(Clamp):
         if y2 is not None:
             self.assign({"y2": y2})
 
-    def _own_validate(self) -> None:
+    def validate(self) -> None:
         if self._slots is None:
             return
         fades = np.isfinite(self.x2)
@@ -400,9 +397,9 @@ class TorqueSpeedCurve(Clamp):
                     (name,),
                 )
 
-    def _own_enter(self, space: PipelineSpace) -> None:
-        super()._own_enter(space)
-        self._own_validate()
+    def enter(self, space: PipelineSpace) -> None:
+        super().enter(space)
+        TorqueSpeedCurve.validate(self)
         self._x1 = space.motion_size(self.x1)
         self._driving = space.effort_size(self.y1)
         self._braking = space.effort_size(np.where(np.isnan(self.y2), self.y1, self.y2))
@@ -514,7 +511,7 @@ class PositionTable(Clamp):
             raise ValueError(f"{path}: must have two columns, got {table.shape[1]}")
         return cls(table[:, 0], table[:, 1])
 
-    def _own_validate(self) -> None:
+    def validate(self) -> None:
         x, y = self.positions, self.efforts
         if not self.is_authored("positions") or not self.is_authored("efforts"):
             return
@@ -531,8 +528,8 @@ class PositionTable(Clamp):
         if (np.diff(x, axis=-1) < 0.0).any():
             raise PropertyError(f"{self.label}.positions: must not decrease", ("positions",))
 
-    def _own_enter(self, space: PipelineSpace) -> None:
-        super()._own_enter(space)
+    def enter(self, space: PipelineSpace) -> None:
+        super().enter(space)
         x, y = self.positions, self.efforts
         if not x.size or not y.size:
             raise PropertyError(f"{self.label}: needs positions and efforts", ("positions",))

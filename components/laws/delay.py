@@ -58,14 +58,14 @@ class Delay(Component):
         given = {"steps": steps, "seconds": seconds, "random": random, "max_steps": max_steps}
         super().__init__(seed=seed, **{n: v for n, v in given.items() if v is not None})
 
-    def _own_prepare(self) -> None:
+    def prepare(self) -> None:
         self._space: PipelineSpace | None = None
         self._settled: object = UNSETTLED
         self._in_seconds = self._is_random = False
         self._row: npt.NDArray[np.int64] = np.zeros(0, np.int64)
         self._arrived: Array = np.zeros((3, 0))
 
-    def _own_validate(self) -> None:
+    def validate(self) -> None:
         ways = [n for n in ("steps", "seconds", "random") if self.is_authored(n)]
         if len(ways) > 1:
             raise PropertyError(f"{self.label}: has {' and '.join(ways)}; give one", (ways[1],))
@@ -76,7 +76,7 @@ class Delay(Component):
                 ("random",),
             )
 
-    def _own_on_change(self, names: tuple[str, ...]) -> None:
+    def on_change(self, names: tuple[str, ...]) -> None:
         self._in_seconds = self.is_authored("seconds")
         self._is_random = self.is_authored("random")
         self._settled = UNSETTLED  # the lags are computed again with the next step

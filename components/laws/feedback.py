@@ -53,8 +53,8 @@ class PD(Law):
         given = {} if order == SumOrder.ENGINE else {"order": str(order)}
         super().__init__(kp=kp, kv=kv, constant_effort=constant_effort, **given)
 
-    def _own_enter(self, space: PipelineSpace) -> None:
-        super()._own_enter(space)
+    def enter(self, space: PipelineSpace) -> None:
+        super().enter(space)
         self._scratch = [space.zeros() for _ in range(3)]
         left_to_right = space.dtype == np.float32 or self.order is SumOrder.TEXTBOOK
         if left_to_right:
@@ -178,8 +178,8 @@ class PID(PD):
         super().__init__(kp, kv, constant_effort, order)
         self.assign({"ki": ki, "integral_max": integral_max})
 
-    def _own_enter(self, space: PipelineSpace) -> None:
-        super()._own_enter(space)
+    def enter(self, space: PipelineSpace) -> None:
+        super().enter(space)
         self._integral = space.zeros()
         self._dtype = space.dtype
         self.load_integral(self.ki, self.integral_max)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from mjrig.components.laws.pipeline_arrays import Array, Operation, PipelineSpace, State
 from mjrig.core.properties.component import Component
-from mjrig.core.properties.hooks import check_filled, fills, required
+from mjrig.core.properties.hooks import check_filled, fills, hook_methods, required
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Law(Component):
     #: Names of extra inputs `custom_inputs` must give.
     custom_names: tuple[str, ...] = ()
 
-    def _own_prepare(self) -> None:
+    def prepare(self) -> None:
         self._space: PipelineSpace | None = None
         #: Incremented with every change of the parameters: earlier programs are stale.
         self._revision = 0
@@ -55,16 +55,13 @@ class Law(Component):
         """Scale the resolved parameters into a space; called again after every change of them."""
         self._space = space
         self._revision += 1
-        self._own_enter(space)
-        self.enter(space)
+        for method in hook_methods(type(self), "enter"):
+            method(self, space)
 
     def enter(self, space: PipelineSpace) -> None:
         """Hook: scale the resolved parameters into a space, and make arrays of its shape."""
 
-    def _own_enter(self, space: PipelineSpace) -> None:
-        """The base classes' own part of `enter`."""
-
-    def _own_on_change(self, names: tuple[str, ...]) -> None:
+    def on_change(self, names: tuple[str, ...]) -> None:
         if self._space is not None and self._slots is not None:
             self.use_space(self._space)
 

@@ -42,8 +42,8 @@ class NetworkLaw(Law, ABC):
         given = {"path": None if path is None else str(path), "metadata": metadata}
         super().__init__(**{name: value for name, value in given.items() if value is not None})
 
-    def _own_enter(self, space: PipelineSpace) -> None:
-        super()._own_enter(space)
+    def enter(self, space: PipelineSpace) -> None:
+        super().enter(space)
         if self.path is None:
             raise PropertyError(f"{self.label}: needs a path", ("path",))
         try:

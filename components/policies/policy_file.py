@@ -121,7 +121,7 @@ class HistoryDefault(HasProperties):
     fill = Choice(HistoryFill.FIRST, doc="Fill before the first tick.")
     by = Choice(HistoryBy.TERM, doc="Histories term by term, or frame by frame.")
 
-    def _own_validate(self) -> None:
+    def validate(self) -> None:
         if not self.ticks.size:
             return
         if self.ticks.ndim != 1 or np.any(self.ticks % 1.0) or self.ticks.size != self.length:
@@ -185,7 +185,7 @@ class CommandInput(HasProperties):
             return int(self.default.size)
         return int(self.schedule.shape[1]) - 1 if self.schedule.ndim == 2 else 0
 
-    def _own_validate(self) -> None:
+    def validate(self) -> None:
         size = self.size
         if self.default.ndim != 1 or self.default.size not in (0, size):
             raise self._problem("default", f"must have {how_many(size, 'value')}")
@@ -213,7 +213,7 @@ class MotionReference(HasProperties):
     bodies = Names(doc="The bodies of the motion, in its order.")
     joints = Names(doc="The joints of the motion, in its order; none: the policy's.")
 
-    def _own_validate(self) -> None:
+    def validate(self) -> None:
         if self.from_network and self.file is not None:
             raise PropertyError(f"{self.label}: give a file or from_network, not both", ("file",))
         if self.bodies and self.anchor and self.anchor not in self.bodies:
@@ -286,7 +286,7 @@ class PolicyFile(Component):
     trained = Nested(TrainedWith, doc="Robot parameters in training.")
     source = Table(anything, doc="Provenance: stack, files with sha256, notes.")
 
-    def _own_prepare(self) -> None:
+    def prepare(self) -> None:
         self._path: Path | None = None
         self._admits: Gate | None = None
         self._trusted: tuple[Path, ...] = ()

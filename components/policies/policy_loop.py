@@ -399,8 +399,7 @@ class StandGains(DeclaredMemory):
                 self._tell(controller, name)
 
     def _tell(self, controller: ArticulationController, name: str) -> None:
-        controller._own_on_change((name,))
-        controller.on_change((name,))
+        controller._run_hook("on_change", (name,))
         controller._notify((name,))
 
     def _owners(self, name: str) -> dict[ArticulationController, list[tuple[int, int]]]:

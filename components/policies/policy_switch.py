@@ -119,7 +119,7 @@ class PolicySwitch(PolicyComponent):
         self._ticked = 0
         self._ticks = 0
 
-    def _own_validate(self) -> None:
+    def validate(self) -> None:
         names = [option.name for option in self.options]
         for i, name in enumerate(names):
             if not name or name in names[:i]:

@@ -115,7 +115,7 @@ class LightProp(Prop):
         [0.3, 0.3, 0.3], min=0.0, max=1.0, structural=True, category="Look", doc="Highlights."
     )
 
-    def _own_validate(self) -> None:
+    def validate(self) -> None:
         refuse_no_direction(self, "direction", self.direction)
         if self.is_authored("cutoff") and self.kind is not LightKind.SPOT:
             raise PropertyError(f"{self.label}.cutoff: is for kind: spot only", ("cutoff",))
@@ -155,7 +155,7 @@ class CameraProp(Prop):
         [640, 480], min=1, unit="px", structural=True, doc="Image width and height."
     )
 
-    def _own_validate(self) -> None:
+    def validate(self) -> None:
         refuse_no_direction(self, "look_at", self.look_at)
         for i, value in enumerate(self.resolution):
             if value != int(value):

@@ -90,7 +90,7 @@ class SolidProp(Prop):
         doc="Contact dimension: 1 normal force, 3 plus sliding, 4 plus torsional, 6 plus rolling.",
     )
 
-    def _own_validate(self) -> None:
+    def validate(self) -> None:
         if self.is_authored("mass") and self.is_authored("density"):
             raise PropertyError(f"{self.label}: has both mass and density; give one", ("density",))
         if self.condim not in _CONDIMS:
@@ -134,8 +134,8 @@ class BoxProp(SolidProp):
         doc="Edge lengths (MuJoCo's size is half of them).",
     )
 
-    def _own_validate(self) -> None:
-        super()._own_validate()
+    def validate(self) -> None:
+        super().validate()
         refuse_zeros(self, "size", self.size)
 
     def shape(self, spec: Any, geom: Any) -> None:
@@ -194,8 +194,8 @@ class MeshProp(SolidProp):
         doc="Scale along x, y and z; 0.001 each for a file in millimetres.",
     )
 
-    def _own_validate(self) -> None:
-        super()._own_validate()
+    def validate(self) -> None:
+        super().validate()
         refuse_zeros(self, "scale", self.scale)
 
     def shape(self, spec: Any, geom: Any) -> None:

@@ -48,7 +48,7 @@ class HeightFieldProp(Prop):
     rgba = colour([0.62, 0.60, 0.55, 1.0])
     friction = surface_friction("terrain")
 
-    def _own_validate(self) -> None:
+    def validate(self) -> None:
         if self.is_authored("heights"):
             if self.file is not None:
                 raise PropertyError(f"{self.label}: has both heights and file; give one", ("file",))

@@ -18,7 +18,7 @@ from mjrig.components.importers.yaml_writer import (
 from mjrig.core.control.controller import ArticulationController
 from mjrig.core.control.policy import PolicyComponent
 from mjrig.core.errors import BindingError, MjrigError
-from mjrig.core.model.menagerie import find_in_menagerie, is_in_menagerie
+from mjrig.core.model.model_source import find_in_menagerie, is_in_menagerie
 from mjrig.core.scene.editing.scene import Actor, Scene
 from mjrig.editor.assets.file_kinds import reference
 from mjrig.editor.session.state import EditorState

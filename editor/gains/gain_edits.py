@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from mjrig.core.errors import BindingError
-from mjrig.core.pattern_budget import pattern_budget
+from mjrig.core.pattern_program import pattern_budget
 from mjrig.core.patterns import compile_pattern
 from mjrig.core.properties.has_properties import HasProperties
 from mjrig.editor.session.session import Session

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 from imgui_bundle import ImVec2, ImVec4, imgui
 
-from mjrig.core.properties.plain_values import Bounds
+from mjrig.core.properties.declaration import Bounds
 from mjrig.editor.gains.gain_model import Tuning
 from mjrig.editor.gains.response_panel import JogSlider
 from mjrig.editor.inspector.element_fields import PageField, Value

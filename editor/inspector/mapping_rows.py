@@ -13,9 +13,9 @@ from imgui_bundle import imgui
 from mjrig.core.errors import MjrigError
 from mjrig.core.names import literal
 from mjrig.core.properties.collection_kinds import Table, a_name
+from mjrig.core.properties.declaration import number
 from mjrig.core.properties.has_properties import HasProperties
 from mjrig.core.properties.per_actuator import DEFAULT, PatternLists, PerActuator
-from mjrig.core.properties.plain_values import number
 from mjrig.core.scene.motors import bundled, choices
 from mjrig.core.yaml_text.formatting import format_flow
 from mjrig.core.yaml_text.yaml_document import parse_value

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from imgui_bundle import imgui
 
-from mjrig.core.properties.plain_values import Bounds, number
+from mjrig.core.properties.declaration import Bounds, number
 from mjrig.editor.inspector.fields import Field
 from mjrig.editor.inspector.text_widgets import checkbox, yaml_value
 from mjrig.editor.inspector.widget_context import MIXED, Sheet

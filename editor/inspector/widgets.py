@@ -7,8 +7,7 @@ import numpy as np
 from imgui_bundle import imgui
 
 from mjrig.core.properties.collection_kinds import Numbers, Vector
-from mjrig.core.properties.declaration import Property
-from mjrig.core.properties.plain_values import Bounds, number
+from mjrig.core.properties.declaration import Bounds, Property, number
 from mjrig.core.properties.scalar_kinds import (
     Bool,
     Choice,

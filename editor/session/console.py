@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from mjrig.core.control.events import Event
+from mjrig.core.control.finite_guard import Event
 from mjrig.editor.text import tr, window_words
 
 # Console ------------------------------------------------------------------------------------------

@@ -11,8 +11,7 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from mjrig.core.model.actor_model import DOF_SIZE, QPOS_SIZE
-from mjrig.core.model.binding import ActuatorBinding
+from mjrig.core.model.binding import DOF_SIZE, QPOS_SIZE, ActuatorBinding
 from mjrig.core.sim.world import World
 
 JOINT, ACTUATOR = "joint", "actuator"

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
-from mjrig.core.control.events import KEPT, Event
+from mjrig.core.control.finite_guard import KEPT, Event
 from mjrig.core.properties.user_code import described
 from mjrig.core.sim.world import Snapshot, World
 from mjrig.editor.session.signals import Signals

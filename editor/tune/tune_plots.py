@@ -9,7 +9,7 @@ from imgui_bundle import ImVec2, ImVec4, imgui, implot
 
 from mjrig.core.arrays import FloatArray
 from mjrig.core.errors import MjrigError
-from mjrig.core.properties.plain_values import number
+from mjrig.core.properties.declaration import number
 from mjrig.editor.text import tr
 from mjrig.editor.ui.colours import AMBER, GREY, RED
 from mjrig.editor.ui.layout import px, size

@@ -20,7 +20,7 @@ from mjrig.core.scene.actor_description import MODELS
 from mjrig.core.scene.editing.references import KEYFRAME, kept_names
 from mjrig.core.scene.editing.scene import Actor, Scene
 from mjrig.core.scene.includes import SCENES
-from mjrig.core.scene.load_context import Trust
+from mjrig.core.scene.scene_file import Trust
 from mjrig.core.sim.floor_placement import HOME
 from mjrig.data.recording.metadata import scene_of
 from mjrig.data.recording.readers import read_recording

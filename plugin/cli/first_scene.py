@@ -8,7 +8,7 @@ from pathlib import Path
 import mujoco
 import numpy as np
 
-from mjrig.core.control.articulation import base_position
+from mjrig.core.control.actor_in_world import base_position
 from mjrig.core.errors import BindingError, SceneError
 from mjrig.core.files.paths import nearest_files
 from mjrig.core.names import how_many, listed, literal

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mjrig.core.arrays import FloatArray
-from mjrig.core.control.articulation import Articulation, free_addresses
-from mjrig.core.control.events import folded
+from mjrig.core.control.actor_in_world import free_addresses
+from mjrig.core.control.articulation import Articulation
+from mjrig.core.control.finite_guard import folded
 from mjrig.core.control.sampler import SAMPLE_HZ, SampleLog
 from mjrig.core.errors import MissingExtraError, MjrigError
 from mjrig.core.names import how_many

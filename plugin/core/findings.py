@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Any
 
 from mjrig.core.names import Slots, how_many, literal
-from mjrig.core.pattern_budget import pattern_budget
+from mjrig.core.pattern_program import pattern_budget
 from mjrig.core.properties.has_properties import HasProperties
 from mjrig.core.properties.nested_kinds import NestedList
 from mjrig.core.properties.per_actuator import DEFAULT, PerActuator

@@ -12,15 +12,8 @@ from functools import cached_property, lru_cache
 from typing import TypeVar
 
 from mjrig.core.errors import BindingError
-from mjrig.core.pattern_budget import (
-    MAX_STEPS,
-    TooManySteps,
-    begin_pattern,
-    is_counting,
-    pattern_budget,
-    spend,
-)
 from mjrig.core.pattern_program import (
+    MAX_STEPS,
     Anchor,
     Commit,
     Fork,
@@ -31,7 +24,12 @@ from mjrig.core.pattern_program import (
     PatternProgram,
     RepeatGroup,
     SaveGroup,
+    TooManySteps,
     UnsupportedPattern,
+    begin_pattern,
+    is_counting,
+    pattern_budget,
+    spend,
     translate,
 )
 
@@ -383,6 +381,10 @@ MAX_LENGTH = 1000
 T = TypeVar("T")
 
 
+#: A name with `.*` in it, as most patterns are.
+_PLAIN = re.compile(r"(?:[A-Za-z0-9_-]|\.\*)*")
+
+
 class NamePattern:
     """A compiled pattern.
 
@@ -392,9 +394,21 @@ class NamePattern:
     """
 
     def __init__(self, pattern: str, flags: int = 0) -> None:
-        self.pattern = pattern
-        self._program = translate(pattern, flags)
-        self._scanner = None if self._program.groups else Scanner(self._program)
+        self.pattern, self._flags = pattern, flags
+        #: The letters between `.*` of a pattern that has nothing else; None: it has.
+        self._pieces = pattern.split(".*") if not flags and _PLAIN.fullmatch(pattern) else None
+        if self._pieces is None:
+            _ = self._scanner  # raises what is wrong with the pattern
+        else:
+            spend(len(pattern))
+
+    @cached_property
+    def _program(self) -> PatternProgram:
+        return translate(self.pattern, self._flags)
+
+    @cached_property
+    def _scanner(self) -> Scanner | None:
+        return None if self._program.groups else Scanner(self._program)
 
     def fullmatch(self, name: str) -> bool:
         """Whether it matches a whole name.
@@ -413,6 +427,8 @@ class NamePattern:
         return _counted(self.pattern, self._occurs, text)
 
     def _matches(self, name: str) -> bool:
+        if self._pieces is not None:
+            return _joins(name, self._pieces)
         if self._scanner is not None:
             return self._scanner.matches(name)
         return GroupSearch(self._program, name).matches()
@@ -421,6 +437,22 @@ class NamePattern:
         if self._scanner is not None:
             return any(self._scanner.starts(text))
         return GroupSearch(self._program, text).occurs()
+
+
+def _joins(name: str, pieces: list[str]) -> bool:
+    """Whether a name consists of the pieces, in order, and any letters between these."""
+    if len(pieces) == 1:
+        return name == pieces[0]
+    first, *middle, last = pieces
+    at, end = len(first), len(name) - len(last)
+    if not name.startswith(first) or not name.endswith(last) or at > end or "\n" in name:
+        return False
+    for piece in middle:
+        at = name.find(piece, at, end)
+        if at < 0:
+            return False
+        at += len(piece)
+    return True
 
 
 def compile_pattern(pattern: str, *, ignore_case: bool = False) -> NamePattern:

@@ -8,7 +8,7 @@ from typing import Any
 from mjrig.components.importers.sources.vendor_file import VendorEntry
 from mjrig.core.errors import BindingError
 from mjrig.core.names import listed, suggestion
-from mjrig.core.pattern_budget import pattern_budget
+from mjrig.core.pattern_program import pattern_budget
 from mjrig.core.patterns import compile_pattern
 
 Values = list[float | None]

@@ -47,8 +47,8 @@ class DepthImage(ObservationTerm):
 
     needs_position_stage: ClassVar[bool] = True
 
-    def _own_validate(self) -> None:
-        super()._own_validate()
+    def validate(self) -> None:
+        super().validate()
         for name in ("size", "crop", "smaller"):
             if np.any(getattr(self, name) % 1.0):
                 raise PropertyError(f"{self.label}.{name}: must be whole numbers", (name,))

@@ -295,8 +295,8 @@ class HeightScan(ObservationTerm):
 
     needs_position_stage: ClassVar[bool] = True  # the body's frame must be of the current state
 
-    def _own_validate(self) -> None:
-        super()._own_validate()
+    def validate(self) -> None:
+        super().validate()
         for name in ("extent", "centre"):
             if getattr(self, name).shape != (2,):
                 raise PropertyError(f"{self.label}.{name}: must be two numbers, x and y", (name,))

@@ -103,8 +103,8 @@ class GaitPhase(ObservationTerm):
     held = Samples([0.5], doc="With `hold`, the phases seen meanwhile [turns]; one stands for all.")
     threshold = Float(0.0, min=0.0, doc="Magnitude up to which a command counts as zero.")
 
-    def _own_validate(self) -> None:
-        super()._own_validate()
+    def validate(self) -> None:
+        super().validate()
         if self.period is not None and self.frequency is not None:
             raise PropertyError(f"{self.label}: give a period or a frequency, not both")
         if self.held.size not in (1, self.offsets.size):

@@ -10,10 +10,9 @@ import numpy as np
 from mjrig.core.arrays import FloatArray, frozen
 from mjrig.core.names import Slots
 from mjrig.core.properties.collection_kinds import Check
-from mjrig.core.properties.declaration import Property
+from mjrig.core.properties.declaration import Property, number, plain
 from mjrig.core.properties.has_properties import HasProperties
 from mjrig.core.properties.per_actuator import Authored, PerActuator
-from mjrig.core.properties.plain_values import number, plain
 
 #: Lowest and highest value, each one number or one per entry.
 Range = tuple[FloatArray, FloatArray]

@@ -263,7 +263,7 @@ class ObservationTerm(Component):
         """Hook: restore what `memory` returned."""
         restore_memory(self, memory)
 
-    def _own_validate(self) -> None:
+    def validate(self) -> None:
         for name in ("noise", "bias"):
             if np.any(getattr(self, name) < 0.0):
                 raise self.property_named(name).error(self, "must be >= 0: it is an amplitude")

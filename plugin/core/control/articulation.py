@@ -1,71 +1,49 @@
-"""Articulation: one robot in the world, its actuators, components, setpoints and free base."""
+"""Articulation: a robot in the running world, its components, commands, steps and memory."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
 
-import mujoco
 import numpy as np
 import numpy.typing as npt
 
 from mjrig.core.arrays import FloatArray, as_slice, read_only
+from mjrig.core.control.actor_in_world import ActorInWorld
 from mjrig.core.control.control_arrays import Control
-from mjrig.core.control.control_plan import Write
-from mjrig.core.control.controlled_actor import ControlledActor
-from mjrig.core.control.passthrough_writers import row_of, takes_rows
-from mjrig.core.control.setpoints import Lease, Setpoints, Source, Targets
-from mjrig.core.errors import PropertyError
+from mjrig.core.control.control_plan import ControlPlan, RobotStep, Write, basis_of, in_a_row
+from mjrig.core.control.controller import ArticulationController, claim, owned_by
+from mjrig.core.control.execution import Execution
+from mjrig.core.control.lowering import Lowered
+from mjrig.core.control.native_servo import NativeServo, native_servos
+from mjrig.core.control.plant_component import PlantComponent
+from mjrig.core.control.sampler import Telemetry
+from mjrig.core.control.setpoints import (
+    KeyframeHold,
+    Lease,
+    Pinned,
+    Scratch,
+    Seeds,
+    Source,
+    Targets,
+    row_of,
+    takes_rows,
+)
+from mjrig.core.errors import BindingError, NeedsNewWorld, PropertyError
 from mjrig.core.files.paths import shortened
-from mjrig.core.model.actor_model import ActorState
+from mjrig.core.model.binding import ActorState, BindingTable, describe_actuators
 from mjrig.core.model.keyframes import captured
-from mjrig.core.names import listed
+from mjrig.core.names import listed, unique
 from mjrig.core.properties.actions import action
-from mjrig.core.properties.component import ActorComponent
+from mjrig.core.properties.component import ActorComponent, component_named
+from mjrig.core.properties.has_properties import HasProperties
+from mjrig.core.properties.hooks import hook_methods
 from mjrig.core.properties.user_code import described
 from mjrig.core.scene.scene_sections import Keyframe
-
-# Keyframe hold ------------------------------------------------------------------------------------
-# KeyframeHold: setpoints pinned at a keyframe's pose until they are released.
-
-
-class Pinned(NamedTuple):
-    """What is pinned: all setpoints (3·n,), input vectors by name, and the keyframe's name."""
-
-    flat: FloatArray
-    inputs: dict[str, FloatArray]
-    keyframe: str
-
-
-class KeyframeHold:
-    """Writes the same setpoints before every step, so that they override every other command."""
-
-    def __init__(self, setpoints: Setpoints) -> None:
-        self._setpoints = setpoints
-        self.pinned: Pinned | None = None
-
-    def __call__(self) -> None:
-        pinned = self.pinned
-        if pinned is not None:
-            self._setpoints.flat[:] = pinned.flat
-            for name, values in pinned.inputs.items():
-                self._setpoints.input_values[name][:] = values
-
-    def memory(self) -> Any:
-        """What `restore` takes back; nothing of it is ever written into."""
-        return None if self.pinned is None else tuple(self.pinned)
-
-    def restore(self, memory: Any) -> None:
-        """Pin what was pinned when `memory` was called."""
-        self.pinned = None if memory is None else Pinned(*memory)
-
-
-# Articulation -------------------------------------------------------------------------------------
-# Articulation: one robot in the world, its actuators, components and setpoints.
-
 
 Trajectory = Callable[[float], tuple[npt.ArrayLike | None, ...]]
 
 
-class Articulation(ControlledActor):
+class Articulation(ActorInWorld):
     """The actor in a running world.
 
     `bindings` are the actuators a law can be bound to; `actuator_names` all single-output ones, in
@@ -83,14 +61,367 @@ class Articulation(ControlledActor):
         "held": "call hold(keyframe) and release_hold()",
     }
 
-    def __init__(self, *args: Any, **more: Any) -> None:
+    #: What `apply_controls` calls; replaced after every change of the plan.
+    control_step: Write
+    robot_step: RobotStep
+
+    def __init__(self, *args: Any, scratch: Scratch | None = None, **more: Any) -> None:
         super().__init__(*args, **more)
+        self._on_plan: Callable[[], None] = lambda: None
+        self._unsettled = False
+        self._components: tuple[ActorComponent, ...] = ()
+        first = self._where.ctrl.start
+        scratch = scratch or Scratch(self._model)
+        self._seeds = Seeds(self._model, self._data, self._described, first, scratch)
+        self._initial = self._where.initial
         self._qpos_places = as_slice(self._where.qpos)
         self._dof_places = as_slice(self._where.dof)
         self._trajectory: Trajectory | None = None
         self._control: Control | None = None
         self._hold = KeyframeHold(self._setpoints)
         self._replan()
+
+    # Components ---------------------------------------------------------------------------------
+
+    @property
+    def bindings(self) -> BindingTable:
+        """The actuators that laws are or can be bound to, and the others, with the reason."""
+        return self._plan.table
+
+    @property
+    def servos(self) -> tuple[NativeServo, ...]:
+        """MuJoCo's own servos that no controller owns, in id order."""
+        if self._servos is None:
+            self._servos = self._find_servos()
+        return self._servos
+
+    @property
+    def components(self) -> tuple[ActorComponent, ...]:
+        """The components of this actor, in order."""
+        return self._components
+
+    @property
+    def controllers(self) -> tuple[ArticulationController, ...]:
+        """The components that are controllers, in order."""
+        return tuple(c for c in self._components if isinstance(c, ArticulationController))
+
+    def children(self) -> list[HasProperties]:
+        return list(self._components)
+
+    def part(self, name: str) -> HasProperties:
+        return component_named(self, self._components, name)
+
+    def add_component(self, component: ActorComponent, execution: Execution | None = None) -> None:
+        """Bind a component and add it to the actor; all or nothing.
+
+        Actuators it takes over are seeded from the current pose; other components keep memory.
+
+        Args:
+            component: one that is on no actor yet.
+            execution: execution mode of a controller; None: python. `native` needs a model that was
+                compiled for it, as `World` does.
+
+        Raises:
+            BindingError: it does not fit, or claims an actuator that has an owner.
+            PropertyError: a per-actuator value does not fit the actuators.
+        """
+        if component._parent is not None:
+            raise BindingError(
+                f"{component.label} already belongs to {component._parent.label}; pass a copy()"
+            )
+        role = unique(type(component).__name__, [c._role for c in self._components])
+        component.own(self, role, "components")
+        before = self._owned()
+        try:
+            if isinstance(component, ArticulationController) and execution is not None:
+                component.expect(execution)
+            self._attach(component)
+            if execution is not None:
+                self._run_as(component, execution)
+        except BaseException:
+            if isinstance(component, ArticulationController):
+                component.unbind()
+            component.disown()
+            raise
+        self._components = (*self._components, component)
+        self._replan()
+        self._seed(changed=self._owned() ^ before)
+
+    def run_as(self, component: ActorComponent, execution: Execution) -> None:
+        """Change a component's execution mode; `native` needs a model compiled for it."""
+        self._run_as(component, execution)
+        self._replan()
+
+    def _run_as(self, component: ActorComponent, execution: Execution) -> None:
+        if isinstance(component, PlantComponent):
+            component.run_as(execution)
+        if not isinstance(component, ArticulationController):
+            return
+        component.run_as(execution)
+        if execution.name == "native":
+            timestep = float(self._model.opt.timestep)
+            component.lower(Lowered(self._model, self._data, component.bindings, timestep))
+
+    def remove_component(self, component: ActorComponent) -> None:
+        """Remove a component; the actuators it owned are then driven directly.
+
+        Raises:
+            BindingError: it is not on this actor.
+        """
+        if component not in self._components:
+            raise BindingError(f"{component!r} is not a component of {self.name!r}")
+        before = self._owned()
+        self._components = tuple(c for c in self._components if c is not component)
+        component.detach()
+        if isinstance(component, ArticulationController):
+            component.unbind()
+        component.disown()
+        self._replan()
+        self._seed(changed=self._owned() ^ before)
+
+    def _attach(self, component: ActorComponent) -> None:
+        if isinstance(component, ArticulationController):
+            self._check_overlap(component)
+            component._host = self
+            component.bind(self._model, self._data, self._where.actuator_ids.tolist())
+        component.attach(self)
+        if not isinstance(component, ArticulationController):  # which binds itself again
+            component.mark_attached()
+
+    def _check_overlap(self, newcomer: ArticulationController) -> None:
+        if not (others := [c for c in self.controllers if c is not newcomer]):
+            return
+        claimed = {b.actuator_id for b in newcomer.select(self._described, self.label)}
+        claimants = [*self._components, newcomer]
+        for other in others:
+            for binding in (b for b in other.bindings if b.actuator_id in claimed):
+                both = f"{claim(claimants, other)} and {claim(claimants, newcomer)}"
+                raise BindingError(
+                    f"{self.name}: actuator {binding.actuator!r} is claimed by {both}; "
+                    "make the patterns disjoint"
+                )
+
+    def _child_changed(self, child: HasProperties) -> None:
+        """A component's properties changed: plan again if that changes the calls.
+
+        Raises:
+            NeedsNewWorld: a structural property changed, and the component did not rebind.
+        """
+        if isinstance(child, ActorComponent) and (names := child.outdated_structure()):
+            raise NeedsNewWorld(
+                f"{child.label}.{names[0]}: cannot be changed in a running world; edit the scene "
+                "and build a new World",
+                names[:1],
+            )
+        if child in self._components and basis_of(self._components) != self._plan.basis:
+            self._replan()
+
+    def rebind(self, controller: ArticulationController) -> None:
+        """Bind a controller again after a structural change; all or nothing.
+
+        Raises:
+            BindingError: the new patterns do not fit.
+        """
+        before = self._owned()
+        self._check_overlap(controller)
+        controller.bind(self._model, self._data, self._where.actuator_ids.tolist())
+        python = controller.supports()["python"]
+        if controller.lowered is None and not python.available:
+            raise NeedsNewWorld(f"{controller.label}: {python.reason}: it needs a new world")
+        self._replan()
+        self._seed(changed=self._owned() ^ before)
+
+    def _owned(self) -> set[int]:
+        return {b.actuator_id for c in self.controllers for b in c.bindings}
+
+    def describe_again(self, actuator_ids: Collection[int]) -> None:
+        """Read ranges and gains of actuators that no controller owns from the model again."""
+        ids, where = sorted(actuator_ids), self._where
+        new = {b.actuator_id: b for b in describe_actuators(self._model, ids, where.prefix)}
+        for k, before in enumerate(self._described):
+            if before.actuator_id in new:
+                now = new[before.actuator_id]
+                self._described[k] = replace(
+                    before, gear=now.gear, ctrl_range=now.ctrl_range, force_range=now.force_range
+                )
+        self._replan()
+
+    # The plan -----------------------------------------------------------------------------------
+
+    def _replan(self) -> None:
+        """Build the plan; afterwards `apply_controls` only executes it."""
+        self._plan = plan = ControlPlan(
+            self._components,
+            self._described,
+            self._setpoints,
+            self._guard,
+            self._model,
+            self._data,
+            trajectory=self._trajectory_call(),
+            commands=self._standing_commands(),
+        )
+        calls = plan.writes
+        self._guard.owned(plan.following)
+        if plan.watches_ctrl:
+            self._guard.keep_good_ctrl()
+            calls = in_a_row([plan.writes, (self._watch,)])
+        self.robot_step = self._robot_step(plan.before, calls)
+        self.control_step = self.robot_step.step
+        self._claims = [owned_by(c) for c in self._components]
+        # Made from the plan when somebody looks.
+        self._read_by: Telemetry | None = None
+        self._servos: tuple[NativeServo, ...] | None = None
+        self._setpoints.touch()
+        self._on_plan()
+
+    @property
+    def _telemetry(self) -> Telemetry:
+        if self._read_by is None:
+            table, controllers = self._plan.table, self.controllers
+            self._read_by = Telemetry(table, self._described, controllers, self._data)
+        return self._read_by
+
+    def _find_servos(self) -> tuple[NativeServo, ...]:
+        owned, natives = self._owned(), self._where.natives
+        free = [b for b in self._described if b.actuator_id not in owned]
+        kinds = {b.actuator: natives.kind(b.actuator) for b in free}
+        return native_servos(self._model, self._data, free, natives.now, kinds)
+
+    def when_planned(self, call: Callable[[], None]) -> None:
+        """Register a function to be called whenever the calls between steps change."""
+        self._on_plan = call
+
+    @property
+    def needs_position_stage(self) -> bool:
+        """Whether a law or component reads what MuJoCo computes inside the step."""
+        return self._plan.needs_position_stage
+
+    @property
+    def before_stages(self) -> tuple[Write, ...]:
+        """Called before the first stage of a step that has two."""
+        return self._plan.before_stages
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no Python code has to run between physics steps."""
+        return self._plan.is_idle
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether a step is empty as long as neither setpoints nor ctrl change."""
+        return self._plan.is_idle and not self._plan.before
+
+    @property
+    def quiet_steps(self) -> tuple[Callable[[], int], ...]:
+        """Asked before a step how many more may follow in a row; empty: it is always one."""
+        return self._plan.quiet_steps
+
+    # One step -----------------------------------------------------------------------------------
+
+    def apply_controls(self) -> None:
+        """Write the ctrl of every actuator: the hold, then the controllers, then the rest."""
+        self.control_step()
+
+    def _robot_step(self, before: Sequence[Write], calls: Sequence[Write]) -> RobotStep:
+        """`apply_controls` as one function, with as few name lookups as possible."""
+        setpoints, take = self._setpoints, self._take_setpoints
+        values = setpoints.flat.tobytes
+
+        def step() -> None:
+            for prepare in before:
+                prepare()
+            if values() != setpoints.last_bytes:
+                take()
+            for write in calls:
+                write()
+
+        if before:  # they may write setpoints, so nothing can be compared first
+            return RobotStep.calling(step)
+        return RobotStep(step, values, setpoints, take, calls)
+
+    def _take_setpoints(self) -> None:
+        """Setpoints changed: check them and write them to the lowered actuators."""
+        self._guard.check_setpoints()
+        self._setpoints.changed()  # after repairs, which would be another change in the next step
+        for write in (*self._plan.on_setpoints, *self._plan.native):
+            write()
+        if self._unsettled:
+            self._settle()
+        if self._plan.native:
+            self._guard.keep_ctrl()
+
+    def _settle(self) -> None:
+        """The state was replaced: fix the memory of the lowered laws."""
+        lowered = [(c.lowered, c.enabled) for c in self.controllers if c.lowered is not None]
+        for law, enabled in lowered:
+            if enabled:
+                law.settle()
+        self._unsettled = not all(enabled for _, enabled in lowered)
+
+    def _watch(self) -> None:
+        """Ctrl must be finite, and lowered actuators must have their setpoints."""
+        now = self._ctrl.tobytes()
+        if now == self._guard.ctrl:
+            return
+        self._guard.check_ctrl(now)
+        if self._plan.native and not self._plan.is_active:  # it was written to from outside
+            for write in (*self._plan.native, *self._plan.direct):
+                write()
+            self._guard.keep_ctrl()
+
+    def prime(self) -> None:
+        """Write the seeded setpoints to the lowered actuators, before forces are read."""
+        for write in self._plan.native:
+            write()
+        for controller in self.controllers:
+            if controller.lowered is not None and controller.lowered.awaits_command:
+                controller.lowered.prefill()
+
+    # Seeding ------------------------------------------------------------------------------------
+
+    @property
+    def followers(self) -> frozenset[str]:
+        """The actuators whose position setpoint a law follows."""
+        ids = self._plan.following
+        return frozenset(b.actuator for b in self._described if b.actuator_id in ids)
+
+    def wanted_positions(self) -> dict[str, float]:
+        """The coordinate or length that each actuator is told to go to, where it is told one."""
+        return self._seeds.wanted(self._setpoints.values[0], self._plan.following)
+
+    def ask_for(self, wanted: Mapping[str, float]) -> frozenset[str]:
+        """Setpoints at rest that ask for these positions; returns of which actuators."""
+        rows = self._setpoints.values
+        asking = self._seeds.asking(wanted, self._plan.following)
+        good = self._guard.setpoints.reshape(rows.shape)
+        for column, value in asking.items():
+            rows[:, column] = good[:, column] = (value, 0.0, 0.0)
+        return frozenset(self._setpoints.names[column] for column in asking)
+
+    def seed(self, actuators: Collection[str]) -> None:
+        """Setpoints of these actuators from the present pose, as if they had just been bound."""
+        self._seed({b.actuator_id for b in self._described if b.actuator in actuators})
+
+    def _seed(self, changed: set[int] | None = None) -> None:
+        """Setpoints from the pose; `changed` limits it to those actuator ids."""
+        seeds = self._seeds.rows(self._data.qpos, self._initial.ctrl, self._plan.following)
+        good = self._guard.setpoints.reshape(seeds.shape)
+        if changed is None:
+            self._setpoints.values[:] = good[:] = seeds
+            return
+        single = [b for b in self._described if b.output_count == 1]
+        for column, binding in enumerate(single):
+            if binding.actuator_id in changed:
+                self._setpoints.values[:, column] = good[:, column] = seeds[:, column]
+
+    def _seed_inputs(self, state: ActorState) -> None:
+        for name, values in self._seeds.inputs(state).items():
+            self._setpoints.input_values[name][:] = self._guard.inputs[name][:] = values
+
+    def _keyframe_setpoints(self, state: ActorState) -> FloatArray:
+        qpos = self._data.qpos.copy()
+        qpos[self._where.qpos] = state.qpos
+        return self._seeds.rows(qpos, state.ctrl, self._plan.following).reshape(-1)
 
     # Commands -----------------------------------------------------------------------------------
 
@@ -292,7 +623,8 @@ class Articulation(ControlledActor):
         if self._control is not None:
             self._control.reset(self._initial.qpos)
         for component in self._components:
-            component.start_over()
+            for method in hook_methods(type(component), "reset"):
+                method(component)
 
     # Telemetry ----------------------------------------------------------------------------------
 
@@ -401,61 +733,3 @@ def _memory_of(component: ActorComponent, unknown: dict[str, str] | None) -> tup
             raise PropertyError(text) from error
         unknown[component.label] = described(error)
         return None, None
-
-
-# Base ---------------------------------------------------------------------------------------------
-# The free base of a robot, and other free bodies of its model: their addresses in qpos.
-
-
-def base_address(robot: Articulation) -> int | None:
-    """qpos address of the free base, or None for a fixed-base robot.
-
-    The base is a free body that the robot's actuators move: a free cube on its table, or in its
-    hand, is not one. Of a model without actuators it is the first body, if that is free.
-    """
-    model, prefix = robot.model, robot.model_map.prefix
-    named = [i for i in range(1, model.nbody) if model.body(i).name.startswith(prefix)]
-    driven = _driven_roots(robot)
-    for body in named[:1] if driven is None else [i for i in named if i in driven]:
-        address = _free_address(model, body)
-        if address is not None:
-            return address
-    return None
-
-
-def _free_address(model: mujoco.MjModel, body: int) -> int | None:
-    """qpos address of a free body; None: it is none."""
-    joint = int(model.body_jntadr[body])
-    is_free = joint >= 0 and model.jnt_type[joint] == int(mujoco.mjtJoint.mjJNT_FREE)
-    return int(model.jnt_qposadr[joint]) if is_free else None
-
-
-def free_addresses(robot: Articulation) -> dict[str, int]:
-    """qpos addresses of the free bodies of its model by name; its base is called `base`."""
-    model, prefix, base = robot.model, robot.model_map.prefix, base_address(robot)
-    found: dict[str, int] = {} if base is None else {"base": base}
-    for body in range(1, model.nbody):
-        name, address = model.body(body).name, _free_address(model, body)
-        if name.startswith(prefix) and address is not None and address != base:
-            found[name.removeprefix(prefix)] = address
-    return found
-
-
-def _driven_roots(robot: Articulation) -> set[int] | None:
-    """The bodies at the roots of what actuators move; None: there are no actuators."""
-    model, data = robot.model, robot.data
-    if not robot.actuators:
-        return None
-    moments = np.zeros((model.nout, model.nv))
-    mujoco.mju_sparse2dense(
-        moments, data.actuator_moment, data.moment_rownnz, data.moment_rowadr, data.moment_colind
-    )
-    rows = moments[[b.output_address for b in robot.actuators]]
-    bodies = model.dof_bodyid[np.flatnonzero(rows.any(axis=0))]
-    return set(model.body_rootid[bodies].tolist())
-
-
-def base_position(robot: Articulation) -> FloatArray | None:
-    """Position of the free base, or None for a fixed-base robot."""
-    address = base_address(robot)
-    return None if address is None else np.array(robot.data.qpos[address : address + 3])

@@ -10,8 +10,7 @@ import numpy.typing as npt
 from mjrig.core.arrays import FloatArray, copy_into
 from mjrig.core.attributes import CheckedAttributes
 from mjrig.core.control.setpoints import FEEDFORWARD, POSITION, VELOCITY, Setpoints
-from mjrig.core.model.actor_model import ActorModel
-from mjrig.core.model.binding import ActuatorBinding
+from mjrig.core.model.binding import ActorModel, ActuatorBinding
 
 
 class Control(CheckedAttributes):

@@ -15,10 +15,10 @@ from mjrig.core.control.setpoints import Setpoints, Source, UntrackedSetpoints
 from mjrig.core.errors import BindingError
 from mjrig.core.model.binding import ActuatorBinding, BindingTable, describe_actuators
 from mjrig.core.names import Slots, is_literal
-from mjrig.core.pattern_budget import pattern_budget
+from mjrig.core.pattern_program import pattern_budget
 from mjrig.core.properties.component import ActorComponent
 from mjrig.core.properties.has_properties import put_back
-from mjrig.core.properties.hooks import check_filled, required
+from mjrig.core.properties.hooks import check_filled, hook_methods, required
 from mjrig.core.properties.per_actuator import authored, resolved
 from mjrig.core.properties.scalar_kinds import Bool, Choice, Patterns
 
@@ -156,8 +156,7 @@ class ArticulationController(ActorComponent):
     _table: BindingTable
     _columns: npt.NDArray[np.intp]
 
-    def _own_prepare(self) -> None:
-        self._restarting = False
+    def prepare(self) -> None:
         self._host = None
         self._lowered = None
         self._execution = Execution("python", "the default")
@@ -239,13 +238,13 @@ class ArticulationController(ActorComponent):
             self._table = table
             self._columns = np.array([index[b.actuator] for b in table], dtype=np.intp)
             self._bound_to = host
-            self._own_on_bind(model, data)
-            self.on_bind(model, data)
+            for method in hook_methods(type(self), "on_bind"):
+                method(self, model, data)
         except BaseException:
             put_back([(self, before)])
             raise
 
-    def _own_on_change(self, names: tuple[str, ...]) -> None:
+    def on_change(self, names: tuple[str, ...]) -> None:
         if self._must_rebind():
             (self._host or self._bound_to).rebind(self)
 
@@ -264,15 +263,12 @@ class ArticulationController(ActorComponent):
     def on_bind(self, model: Any, data: Any) -> None:
         """Hook: `bindings` are known; fetch views and make arrays."""
 
-    def _own_on_bind(self, model: Any, data: Any) -> None:
-        """The base classes' own part of `on_bind`."""
-
     def unbind(self) -> None:
         """Release its actuators."""
         if self._lowered is not None:
             self._lowered.drive_directly()
-        self._own_prepare()
-        self.prepare()
+        for method in hook_methods(type(self), "prepare"):
+            method(self)
         self.spread_over(None)
 
     @property
@@ -341,22 +337,9 @@ class ArticulationController(ActorComponent):
         """Write `data.ctrl` of the owned actuators; called before every physics step."""
         raise NotImplementedError
 
-    def reset(self) -> None:
-        """Clear the memory; a subclass overrides it to clear its own."""
-        if not self._restarting:  # else that has been done
-            self._own_reset()
-
-    def start_over(self) -> None:
-        self._own_reset()
-        self._restarting = True
-        try:
-            self.reset()
-        finally:
-            self._restarting = False
-
     @property
-    def _own_needs_position_stage(self) -> bool:
-        return any(not b.on_joint for b in self.bindings)
+    def between_stages(self) -> bool:
+        return any(not b.on_joint for b in self.bindings) or super().between_stages
 
     # Other ways to run --------------------------------------------------------------------------
 

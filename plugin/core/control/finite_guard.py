@@ -1,6 +1,8 @@
-"""Guard: keeps non-finite values out of MuJoCo and reports them."""
+"""Events of a run, and the guard that reports values that are not finite."""
 
-from collections.abc import Collection, Sequence
+from collections import deque
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import mujoco
@@ -8,9 +10,66 @@ import numpy as np
 import numpy.typing as npt
 
 from mjrig.core.arrays import FloatArray
-from mjrig.core.control.events import Event, EventLog
 from mjrig.core.control.setpoints import Setpoints
 from mjrig.core.model.binding import ActuatorBinding
+
+# Events ------------------------------------------------------------------------------------------
+# Events in a world that a user should notice, such as non-finite setpoints.
+
+
+KEPT = 1000
+
+
+@dataclass(frozen=True)
+class Event:
+    """One event; `actuator` and `joint` may be empty."""
+
+    time: float
+    actor: str
+    kind: str
+    actuator: str
+    joint: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"t={self.time:.4f} s: {self.message}"
+
+
+def folded(events: Iterable[Event]) -> list[str]:
+    """One line for each kind of event of each actuator, with the number of its repetitions."""
+    groups: dict[tuple[str, str, str, str], list[Event]] = {}
+    for event in events:
+        key = (event.actor, event.kind, event.actuator, event.joint)
+        groups.setdefault(key, []).append(event)
+    return [_line(same) for same in groups.values()]
+
+
+def _line(same: list[Event]) -> str:
+    more = f" (… {len(same) - 1} more until t={same[-1].time:.4f} s)" if len(same) > 1 else ""
+    return f"{same[0]}{more}"
+
+
+class EventLog:
+    """The latest events, oldest first, and the total count."""
+
+    def __init__(self) -> None:
+        self.latest: deque[Event] = deque(maxlen=KEPT)
+        self.count = 0
+
+    def add(self, event: Event) -> None:
+        """Add an event."""
+        self.latest.append(event)
+        self.count += 1
+
+    def clear(self) -> None:
+        """Forget everything, as if nothing had happened."""
+        self.latest.clear()
+        self.count = 0
+
+
+# Finite guard ------------------------------------------------------------------------------------
+# Guard: keeps non-finite values out of MuJoCo and reports them.
+
 
 #: MuJoCo treats larger numbers as invalid: one of them in ctrl zeroes every ctrl.
 LARGEST = 1e10

@@ -12,7 +12,7 @@ class PlantComponent(ActorComponent):
 
     _execution: Execution
 
-    def _own_prepare(self) -> None:
+    def prepare(self) -> None:
         self._execution = Execution("python", "the default")
 
     @property

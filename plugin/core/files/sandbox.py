@@ -11,8 +11,7 @@ from pathlib import Path
 
 from mjrig.core.errors import PropertyError
 from mjrig.core.files.atomic_writes import folder_lock
-from mjrig.core.files.paths import OWN, is_inside, shortened
-from mjrig.core.files.referenced_files import model_files
+from mjrig.core.files.paths import OWN, is_inside, model_files, shortened
 
 # Sandbox ------------------------------------------------------------------------------------------
 # A folder that the files of a scene must not lead out of.

@@ -13,7 +13,7 @@ from mjrig.core.errors import BindingError, LocatedError, PropertyError
 from mjrig.core.model.actuator_checks import check, check_delay
 from mjrig.core.model.model_source import one_line
 from mjrig.core.names import enumerated, suggestion, unique
-from mjrig.core.pattern_budget import pattern_budget
+from mjrig.core.pattern_program import pattern_budget
 from mjrig.core.patterns import compile_pattern
 from mjrig.core.scene.actor_description import ActorDescription
 from mjrig.core.scene.actuator import NO_SITE, OTHER_ROOT, Actuator

@@ -8,7 +8,7 @@ import mujoco
 
 from mjrig.core.errors import PropertyError
 from mjrig.core.names import UniqueNames, listed, suggestion
-from mjrig.core.pattern_budget import pattern_budget
+from mjrig.core.pattern_program import pattern_budget
 from mjrig.core.patterns import compile_pattern
 
 # Model references ---------------------------------------------------------------------------------

@@ -10,7 +10,6 @@ import numpy as np
 
 from mjrig.core.arrays import FloatArray
 from mjrig.core.errors import BindingError, LocatedError, PropertyError
-from mjrig.core.model.compiler_settings import unscaled, write_inertials
 from mjrig.core.model.element_references import (
     KINDS,
     ModelElement,
@@ -19,7 +18,8 @@ from mjrig.core.model.element_references import (
     remove,
     rename,
 )
-from mjrig.core.model.initial_state import spread
+from mjrig.core.model.keyframes import spread
+from mjrig.core.model.model_source import unscaled, write_inertials
 from mjrig.core.names import Slots, listed, unique
 from mjrig.core.scene.actor_description import ActorDescription
 from mjrig.core.scene.native_elements import GAINS, LIMITS, NUMBERS, NativeActuator, NativeJoint

@@ -17,8 +17,7 @@ from typing import Any
 from xml.parsers import expat
 
 from mjrig.core.errors import PropertyError
-from mjrig.core.files.file_types import head_of
-from mjrig.core.files.paths import read_limited, shortened
+from mjrig.core.files.paths import head_of, read_limited, shortened
 from mjrig.core.names import how_many
 from mjrig.core.scene.actor_description import ActorDescription
 

@@ -9,9 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from mjrig.core.arrays import FloatArray, frozen
-from mjrig.core.properties.declaration import Property
+from mjrig.core.properties.declaration import Bounds, Property, number, plain, plain_data, shown
 from mjrig.core.properties.has_properties import HasProperties
-from mjrig.core.properties.plain_values import Bounds, number, plain, plain_data, shown
 
 # Array kinds --------------------------------------------------------------------------------------
 # Property kinds with several reals: a vector of fixed size, and samples of any number.

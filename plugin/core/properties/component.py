@@ -9,7 +9,7 @@ import numpy as np
 from mjrig.core.errors import PropertyError
 from mjrig.core.names import suggestion
 from mjrig.core.properties.has_properties import HasProperties
-from mjrig.core.properties.hooks import default_hook
+from mjrig.core.properties.hooks import default_hook, hook_methods
 from mjrig.core.properties.memory import declared_names, memory_of, restore_memory
 from mjrig.core.properties.user_code import class_in
 
@@ -127,29 +127,24 @@ class ActorComponent(Component):
             for name, value in values
         )
 
-    # What runs a component calls these: the base classes' own part of a hook, then the hook. ------
+    # The declared attributes and the hooks together, called by the world ------------------------
 
-    def start_over(self) -> None:
-        """Clear all memory: `reset`, and what the base classes keep."""
-        self._own_reset()
-        self.reset()
-
-    def full_memory(self) -> Any:
-        """All that `take_back` needs: `memory`, and what the base classes keep."""
-        return self._own_memory(), self.memory()
+    def full_memory(self) -> tuple[Any, Any]:
+        """All that `take_back` needs: the declared attributes, and `memory`."""
+        return memory_of(self), self.memory()
 
     def full_signature(self) -> object:
         """What must be equal for `take_back` to accept a memory."""
-        own, hook = self._own_memory_signature(), self.memory_signature()
-        return own if hook is None else hook if own is None else (own, hook)
+        results = (method(self) for method in hook_methods(type(self), "memory_signature"))
+        signatures = [signature for signature in results if signature is not None]
+        return tuple(signatures) if len(signatures) > 1 else signatures[0] if signatures else None
 
     def take_back(self, memory: Any) -> None:
         """Restore what `full_memory` returned; None: it could not be read."""
-        if memory is None:
-            return
-        own, hook = memory
-        self._own_restore(own)
-        self.restore(hook)
+        if memory is not None:
+            declared, hook = memory
+            restore_memory(self, declared)
+            self.restore(hook)
 
     def remembers(self) -> bool:
         """Whether its output depends on earlier steps, so that it needs a memory to go on."""
@@ -165,27 +160,7 @@ class ActorComponent(Component):
     @property
     def between_stages(self) -> bool:
         """Whether it runs between the two stages of a step."""
-        return self._own_needs_position_stage or self.needs_position_stage
-
-    def _own_reset(self) -> None:
-        """The base classes' own part of `reset`."""
-
-    def _own_memory(self) -> Any:
-        """The declared attributes, and the base classes' own part of `memory`."""
-        return memory_of(self)
-
-    def _own_memory_signature(self) -> object:
-        """The base classes' own part of `memory_signature`."""
-        return None
-
-    def _own_restore(self, memory: Any) -> None:
-        """The reverse of `_own_memory`."""
-        restore_memory(self, memory)
-
-    @property
-    def _own_needs_position_stage(self) -> bool:
-        """Whether the base classes read what MuJoCo computes inside the step."""
-        return False
+        return self.needs_position_stage
 
 
 def _from_module(file: Path, name: str, values: Mapping[str, object]) -> Component:

@@ -4,6 +4,7 @@ import dis
 import inspect
 from abc import ABC
 from collections.abc import Callable
+from functools import cache
 from types import FunctionType
 from typing import Any, TypeVar
 
@@ -39,6 +40,23 @@ def default_hook(method: F) -> F:
     """Mark `memory` or `restore` of a base class: a subclass implements both or none."""
     setattr(method, _DEFAULT, True)
     return method
+
+
+@cache
+def hook_methods(cls: type, name: str) -> tuple[Callable[..., Any], ...]:
+    """The methods to call where a hook is due: what mjrig's classes do, then an override.
+
+    A class of another package overrides a hook without super(), and nothing is lost; an override
+    that calls super() is the only method.
+    """
+    override = getattr(cls, name)
+    if _is_ours(override) or "super" in inspect.unwrap(override).__code__.co_names:
+        return (override,)
+    return next(vars(c)[name] for c in cls.__mro__ if _is_ours(c) and name in vars(c)), override
+
+
+def _is_ours(member: Any) -> bool:
+    return str(member.__module__).startswith("mjrig.")
 
 
 def check_memory_hooks(cls: Any) -> None:

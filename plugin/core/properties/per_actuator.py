@@ -12,10 +12,9 @@ import numpy as np
 from mjrig.core.arrays import FloatArray, frozen
 from mjrig.core.errors import BindingError
 from mjrig.core.names import Slots, is_literal, listed, literal
-from mjrig.core.properties.declaration import Property
+from mjrig.core.properties.declaration import Bounds, Property, number, plain
 from mjrig.core.properties.has_properties import HasProperties
 from mjrig.core.properties.hooks import required
-from mjrig.core.properties.plain_values import Bounds, number, plain
 
 DEFAULT = "default"
 T = TypeVar("T")

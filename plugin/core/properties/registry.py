@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from mjrig.core.errors import MjrigError, PropertyError
 from mjrig.core.names import suggestion
-from mjrig.core.properties.class_properties import Declared
+from mjrig.core.properties.has_properties import Declared
 
 GROUP = "mjrig.components"
 C = TypeVar("C")

@@ -11,11 +11,10 @@ import numpy as np
 
 from mjrig.core.errors import BindingError
 from mjrig.core.names import nearest
-from mjrig.core.pattern_budget import pattern_budget
+from mjrig.core.pattern_program import pattern_budget
 from mjrig.core.patterns import compile_pattern
-from mjrig.core.properties.declaration import Property
+from mjrig.core.properties.declaration import Bounds, Property, number, plain
 from mjrig.core.properties.has_properties import HasProperties
-from mjrig.core.properties.plain_values import Bounds, number, plain
 
 T = TypeVar("T")
 E = TypeVar("E", bound=StrEnum)

@@ -175,7 +175,7 @@ class ActorDescription(HasProperties):
     #: Why it cannot be changed; empty: it can.
     _seal: str
 
-    def _own_prepare(self) -> None:
+    def prepare(self) -> None:
         self._base, self._gate, self._seal = None, None, ""
         self._trusted = ()
 
@@ -209,7 +209,7 @@ class ActorDescription(HasProperties):
         self._seal = reason
         return self
 
-    def _own_validate(self) -> None:
+    def validate(self) -> None:
         if self._seal:
             raise PropertyError(self._seal)
         if self.name and not NAME.fullmatch(self.name):

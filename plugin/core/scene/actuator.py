@@ -301,7 +301,7 @@ class Actuator(Component):
             values["sensors"] = _copied(values["sensors"])
         super().__init__(**values)
 
-    def _own_prepare(self) -> None:
+    def prepare(self) -> None:
         self._live = ()
 
     @property
@@ -313,7 +313,7 @@ class Actuator(Component):
         first = {k: values[k] for k in ("name",) if k in values}  # later messages use it
         super().assign({**first, **values})
 
-    def _own_validate(self) -> None:
+    def validate(self) -> None:
         for name, value in self.__dict__.items():
             if isinstance(value, float) and isinf(value):
                 raise self.refusal(name, f"must be finite, got {value:g}")

@@ -12,9 +12,9 @@ from mjrig.core.properties.collection_kinds import Table, anything
 from mjrig.core.properties.has_properties import HasProperties
 from mjrig.core.properties.scalar_kinds import FilePath, Text
 from mjrig.core.scene.actor_description import ActorDescription
-from mjrig.core.scene.load_context import Elsewhere, Reading
 from mjrig.core.scene.mujoco_options import SimOptions
 from mjrig.core.scene.randomisation import Draw
+from mjrig.core.scene.scene_file import Elsewhere, Reading
 from mjrig.core.scene.scene_paths import keys_of
 from mjrig.core.scene.scene_sections import NAME, CollisionGroup, Frame, Randomise
 from mjrig.core.yaml_text.yaml_document import Keys
@@ -104,10 +104,10 @@ class Include(HasProperties):
 
     _scene: IncludedScene | None
 
-    def _own_prepare(self) -> None:
+    def prepare(self) -> None:
         self._scene = None
 
-    def _own_validate(self) -> None:
+    def validate(self) -> None:
         self.forget()
         if self.prefix and not NAME.fullmatch(self.prefix):
             raise PropertyError(

@@ -8,8 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mjrig.core.errors import SceneError
-from mjrig.core.files.file_types import Content, content_of, head_of, kind_of, root_element
-from mjrig.core.files.paths import is_in_package
+from mjrig.core.files.paths import (
+    Content,
+    content_of,
+    head_of,
+    is_in_package,
+    kind_of,
+    root_element,
+)
 from mjrig.core.names import unique
 from mjrig.core.properties.has_properties import HasProperties
 from mjrig.core.properties.scalar_kinds import FilePath

@@ -135,7 +135,7 @@ class MotorFit(HasProperties):
     motor_quadratic = _friction("motor_quadratic")
     external_quadratic = _friction("external_quadratic")
 
-    def _own_validate(self) -> None:
+    def validate(self) -> None:
         needless = [
             name
             for name in {n for names in COEFFICIENTS.values() for n in names}
@@ -182,7 +182,7 @@ class MotorCurve(HasProperties):
     y1 = OptionalFloat(None, min=0.0, above=True, unit="N·m", doc="Largest driving effort.")
     y2 = OptionalFloat(None, min=0.0, above=True, unit="N·m", doc="Largest braking effort.")
 
-    def _own_validate(self) -> None:
+    def validate(self) -> None:
         missing = [n for n in ("x1", "x2", "y1", "y2") if self.__dict__[n] is None]
         if missing:
             raise PropertyError(f"{self.label}: needs {missing[0]}; a curve has x1, x2, y1 and y2")
@@ -200,7 +200,7 @@ class MotorLine(HasProperties):
     velocity_limit = OptionalFloat(None, min=0.0, above=True, unit="rad/s", doc="No-load speed.")
     max_effort = Float(math.inf, min=0.0, above=True, unit="N·m", doc="Largest effort.")
 
-    def _own_validate(self) -> None:
+    def validate(self) -> None:
         missing = [n for n in ("saturation_effort", "velocity_limit") if self.__dict__[n] is None]
         if missing:
             raise PropertyError(
@@ -261,7 +261,7 @@ class MotorFile(Component):
     line = Nested(MotorLine, doc="Torque-speed line of a DC motor.")
     sources = Table(a_name, doc="Where which numbers are from, with the licence.")
 
-    def _own_prepare(self) -> None:
+    def prepare(self) -> None:
         self._path: Path | None = None
 
     @property
@@ -276,7 +276,7 @@ class MotorFile(Component):
     def to_data(self) -> dict[str, object]:
         return {MARK: FORMAT, **HasProperties.to_data(self)}  # a file needs no type
 
-    def _own_validate(self) -> None:
+    def validate(self) -> None:
         laws = [fit.law for fit in self.fits]
         for i, law in enumerate(laws):
             if law in laws[:i]:

@@ -8,9 +8,8 @@ import mujoco
 import numpy as np
 
 from mjrig.core.errors import PropertyError
-from mjrig.core.properties.declaration import Property
+from mjrig.core.properties.declaration import Property, number, plain
 from mjrig.core.properties.has_properties import HasProperties
-from mjrig.core.properties.plain_values import number, plain
 from mjrig.core.properties.scalar_kinds import Choice, Text
 from mjrig.core.yaml_text.formatting import format_flow
 
@@ -344,7 +343,7 @@ class CompilerOptions(HasProperties):
     texturedir = Text("", structural=True, category="Simulation", doc="Folder of textures.")
     assetdir = Text("", structural=True, category="Simulation", doc="Folder of both.")
 
-    def _own_validate(self) -> None:
+    def validate(self) -> None:
         low, high = self.inertiagrouprange or (0, 0)
         if low > high:
             raise PropertyError(

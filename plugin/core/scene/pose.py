@@ -41,7 +41,7 @@ class Transform(HasProperties):
         doc="Rotation as a quaternion (w, x, y, z), instead of euler_deg.",
     )
 
-    def _own_validate(self) -> None:
+    def validate(self) -> None:
         if self.is_authored("euler_deg") and self.is_authored("quaternion"):
             raise PropertyError(
                 f"{self.label}: has both euler_deg and quaternion; give one", ("quaternion",)

@@ -10,7 +10,7 @@ import numpy as np
 from mjrig.core.arrays import FloatArray
 from mjrig.core.errors import PropertyError
 from mjrig.core.names import suggestion
-from mjrig.core.pattern_budget import pattern_budget
+from mjrig.core.pattern_program import pattern_budget
 from mjrig.core.patterns import compile_pattern
 from mjrig.core.properties.has_properties import HasProperties
 from mjrig.core.properties.per_actuator import PerActuator

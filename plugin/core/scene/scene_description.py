@@ -12,15 +12,13 @@ from mjrig.core.properties.nested_kinds import Nested, NestedList
 from mjrig.core.properties.scalar_kinds import Int
 from mjrig.core.scene.actor_description import ActorDescription
 from mjrig.core.scene.includes import Include, included_actor
-from mjrig.core.scene.load_context import MAX_FILES
 from mjrig.core.scene.mujoco_options import SimOptions
-from mjrig.core.scene.scene_file import SceneFile
+from mjrig.core.scene.scene_file import MAX_FILES, SceneFile
 from mjrig.core.scene.scene_paths import SCENE, find, keys_of, update
 from mjrig.core.scene.scene_sections import NAME, CollisionGroup, Frame, Randomise
 from mjrig.core.scene.scene_text import FORMAT, item_tree
 from mjrig.core.yaml_text.comparison import same
-from mjrig.core.yaml_text.variables import Resolved
-from mjrig.core.yaml_text.yaml_document import Keys, count_values
+from mjrig.core.yaml_text.yaml_document import Keys, Resolved, count_values
 
 
 class Variables(Table):
@@ -153,7 +151,7 @@ class SceneDescription(SceneFile):
                 return include, inner
         return None
 
-    def _own_validate(self) -> None:
+    def validate(self) -> None:
         if self.mjrig != FORMAT:
             raise PropertyError(
                 f"format version {self.mjrig} is not known; this mjrig reads {FORMAT}", ("mjrig",)

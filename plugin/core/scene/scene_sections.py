@@ -204,7 +204,7 @@ class Keyframe(HasProperties):
         doc="Free joints are given in the world frame, not in the actor's frame.",
     )
 
-    def _own_validate(self) -> None:
+    def validate(self) -> None:
         if "name" in self._authored and not self.name:
             raise PropertyError(f"{self.label}.name: must not be empty", ("name",))
 
@@ -223,7 +223,7 @@ class Replicate(HasProperties):
         doc="Spacing along x, y and z.",
     )
 
-    def _own_validate(self) -> None:
+    def validate(self) -> None:
         for i, value in enumerate(self.count):
             if value != int(value):
                 problem = f"{self.label}.count: must be whole numbers, got {value:g}"
@@ -407,7 +407,7 @@ class Randomise(HasProperties):
         0.0, structural=True, edit_if="distribution=normal", doc="Standard deviation."
     )
 
-    def _own_validate(self) -> None:
+    def validate(self) -> None:
         for low, high in (("low", "high"), ("mean", "deviation")):
             sizes = getattr(self, low).size, getattr(self, high).size
             if 1 not in sizes and sizes[0] != sizes[1]:

@@ -12,8 +12,14 @@ from mjrig.core.properties.has_properties import HasProperties
 from mjrig.core.properties.nested_kinds import NestedList
 from mjrig.core.yaml_text.comparison import UNKNOWN, ItemTree, as_written, identity, paired, same
 from mjrig.core.yaml_text.formatting import format_block
-from mjrig.core.yaml_text.variables import Resolved, escaped
-from mjrig.core.yaml_text.yaml_document import MAX_NODES, Document, Keys, count_values
+from mjrig.core.yaml_text.yaml_document import (
+    MAX_NODES,
+    Document,
+    Keys,
+    Resolved,
+    count_values,
+    escaped,
+)
 from mjrig.core.yaml_text.yaml_edit import updated_text
 
 # Scene text ---------------------------------------------------------------------------------------

@@ -12,9 +12,8 @@ from mjrig.core.attributes import CheckedAttributes
 from mjrig.core.control.articulation import Articulation
 from mjrig.core.control.controller import ArticulationController
 from mjrig.core.control.lowering import within_own_range
-from mjrig.core.control.passthrough_writers import row_of, takes_rows
 from mjrig.core.control.policy import Worlds, chosen_worlds
-from mjrig.core.control.setpoints import FEEDFORWARD, POSITION, VELOCITY
+from mjrig.core.control.setpoints import FEEDFORWARD, POSITION, VELOCITY, row_of, takes_rows
 from mjrig.core.errors import AttributeNameError, ExecutionError, PropertyError
 from mjrig.core.model.binding import BindingTable
 from mjrig.core.properties.per_actuator import DEFAULT

@@ -28,7 +28,7 @@ from mjrig.core.control.controller import ArticulationController
 from mjrig.core.control.execution import Execution
 from mjrig.core.control.plant_component import PlantComponent
 from mjrig.core.errors import ExecutionError
-from mjrig.core.model.actor_model import ActorModel, spans
+from mjrig.core.model.binding import ActorModel, spans
 from mjrig.core.model.build import Built
 from mjrig.core.model.model_source import load, model_file
 from mjrig.core.names import unique

@@ -18,8 +18,15 @@ from mjrig.core.control.execution import Execution, choose, is_implicit
 from mjrig.core.control.lowering import FF, INPUTS, NativeForm, change_spec
 from mjrig.core.control.plant_component import PlantComponent
 from mjrig.core.errors import BindingError
-from mjrig.core.model.actor_model import ActorModel, ActorState, spans
-from mjrig.core.model.binding import ActuatorBinding, describe_actuators, equipped, has_effect
+from mjrig.core.model.binding import (
+    ActorModel,
+    ActorState,
+    ActuatorBinding,
+    describe_actuators,
+    equipped,
+    has_effect,
+    spans,
+)
 from mjrig.core.model.build import Built, Layout, compile_layout, compile_spec
 from mjrig.core.scene.actor_description import ActorDescription
 from mjrig.core.scene.native_elements import NativeActuator

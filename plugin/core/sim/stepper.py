@@ -13,8 +13,8 @@ from mujoco import mj_step
 from mjrig.core.arrays import FloatArray, as_slice
 from mjrig.core.control.articulation import Articulation
 from mjrig.core.control.control_plan import RobotStep, Write
-from mjrig.core.control.events import Event, EventLog
 from mjrig.core.control.execution import is_rk4
+from mjrig.core.control.finite_guard import Event, EventLog
 from mjrig.core.control.setpoints import LastBytes
 from mjrig.core.errors import PropertyError
 
@@ -105,8 +105,6 @@ def _differing(values: FloatArray, last_bytes: bytes) -> npt.NDArray[np.intp]:
 
 
 _logger = logging.getLogger("mjrig")
-#: One step, the usual number, without a range of its own: a fiftieth of a small robot's step.
-_ONCE = (0,)
 
 
 class Advance(Protocol):
@@ -236,12 +234,8 @@ class Stepper:
             inner = self._in_stages
         elif notes is None and all(robot.is_quiet for robot in robots) and self._acting:
             inner = self._quiet(IdleRobots(self._acting, self._data.ctrl))
-        elif notes is None and all(robot.is_idle or robot.quiet_steps for robot in robots):
-            inner = self._in_blocks()
-        elif notes is not None:
-            inner = self._recorded(notes)
         else:
-            inner = self._one_by_one()
+            inner = self._with_python()
         if is_rk4(self._model) and any(robot.follows_stages for robot in robots):
             inner = self._following(inner)
         if notes is not None and notes.looks_after:
@@ -299,15 +293,20 @@ class Stepper:
 
         return advance
 
-    def _in_blocks(self) -> Advance:
-        """MuJoCo runs everything but what components do now and then: steps up to that in a row."""
-        model, data, timestep = self._model, self._data, self._timestep
+    def _with_python(self) -> Advance:
+        """Python runs before steps: before each, or when components ask for it, if no law runs."""
+        model, data, timestep, notes = self._model, self._data, self._timestep, self._notes
         (_, values, last, act, calls), others = self._unrolled()
-        quiet = [ask for robot in self._robots for ask in robot.quiet_steps]
+        #: How many steps may follow the present one without a call.
+        quiet: list[Callable[[], int]] = [int]
+        if notes is None and all(robot.is_idle or robot.quiet_steps for robot in self._robots):
+            quiet = [ask for robot in self._robots for ask in robot.quiet_steps]
 
         def advance(n: int = 1) -> int:
             rest = n if n == 1 else _checked(n)
             while rest:
+                if notes is not None and notes.awaits_memory:
+                    notes.before_controls()
                 if values() != last.last_bytes:
                     act()
                 for call in calls:
@@ -319,57 +318,10 @@ class Stepper:
                     block = 1
                     mj_step(model, data)
                 else:
-                    longest = 1 + min([ask() for ask in quiet]) if quiet else rest
-                    block = min(rest, longest)
+                    block = min([rest, *[1 + ask() for ask in quiet]])
                     mj_step(model, data, block)
                 rest -= block
                 if data.time < (block + 0.5) * timestep and self._diverged(n - rest, rest):
-                    return n
-            self.steps += n
-            return n
-
-        return advance
-
-    def _one_by_one(self) -> Advance:
-        """Python runs between all steps."""
-        model, data, soon = self._model, self._data, 1.5 * self._timestep
-        (_, values, last, act, calls), others = self._unrolled()
-
-        def advance(n: int = 1) -> int:
-            for i in _ONCE if n == 1 else range(_checked(n)):
-                if values() != last.last_bytes:
-                    act()
-                for call in calls:
-                    call()
-                if others:
-                    for step in others:
-                        step()
-                mj_step(model, data)
-                if data.time < soon and self._diverged(i + 1, n - i - 1):
-                    return n
-            self.steps += n
-            return n
-
-        return advance
-
-    def _recorded(self, notes: StepNotes) -> Advance:
-        """The same with an observer."""
-        model, data, soon = self._model, self._data, 1.5 * self._timestep
-        begin = notes.before_controls
-        (_, values, last, act, calls), others = self._unrolled()
-
-        def advance(n: int = 1) -> int:
-            for i in _ONCE if n == 1 else range(_checked(n)):
-                if notes.awaits_memory:
-                    begin()
-                if values() != last.last_bytes:
-                    act()
-                for call in calls:
-                    call()
-                for step in others:
-                    step()
-                mj_step(model, data)
-                if data.time < soon and self._diverged(i + 1, n - i - 1):
                     return n
             self.steps += n
             return n

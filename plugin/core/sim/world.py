@@ -18,8 +18,8 @@ import numpy as np
 
 from mjrig.core.arrays import FloatArray
 from mjrig.core.control.articulation import Articulation
-from mjrig.core.control.events import Event, EventLog
 from mjrig.core.control.execution import check_request
+from mjrig.core.control.finite_guard import Event, EventLog
 from mjrig.core.control.lowering import at_rest
 from mjrig.core.errors import BindingError, PropertyError
 from mjrig.core.names import listed, suggestion

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from typing import Any
 
-from mjrig.core.properties.plain_values import number
+from mjrig.core.properties.declaration import number
 
 # Item trees ---------------------------------------------------------------------------------------
 # Which items the lists in some data hold, so that an item is recognised after any edits.

@@ -19,7 +19,7 @@ from mjrig.core.control.policy import PolicyComponent
 from mjrig.core.errors import RecordingError
 from mjrig.core.files.sandbox import Sandbox
 from mjrig.core.scene.editing.scene import Scene
-from mjrig.core.scene.load_context import Trust
+from mjrig.core.scene.scene_file import Trust
 from mjrig.core.sim.plant_parameters import model_hash, plant_of
 from mjrig.core.sim.world import World
 from mjrig.data.recording.h5_writer import FORMAT, VERSION

@@ -69,7 +69,7 @@ class BenchTask(HasProperties):
         (), doc="Bodies of the robot that must not touch the ground; empty: any may."
     )
 
-    def _own_validate(self) -> None:
+    def validate(self) -> None:
         if self.settle >= self.duration:
             raise self._refused("settle", f"must be below the duration, {self.duration:g} s")
         if bool(self.vary) != bool(self.levels.size):

@@ -13,7 +13,7 @@ from mjrig.core.arrays import FloatArray
 from mjrig.core.control.articulation import Articulation
 from mjrig.core.control.policy import PolicyComponent, running_policies
 from mjrig.core.errors import BindingError
-from mjrig.core.pattern_budget import pattern_budget
+from mjrig.core.pattern_program import pattern_budget
 from mjrig.core.patterns import compile_pattern
 from mjrig.core.sim.world import World
 from mjrig.lab.bench.episode_metrics import METRICS, EpisodeLog, episode_metrics

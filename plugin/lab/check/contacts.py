@@ -12,7 +12,7 @@ import numpy.typing as npt
 from mjrig.core.arrays import FloatArray
 from mjrig.core.control.articulation import Articulation
 from mjrig.core.errors import PropertyError
-from mjrig.core.files.file_types import head_of, root_element
+from mjrig.core.files.paths import head_of, root_element
 from mjrig.core.findings import Finding, Remedy, SceneEdit, adding, note, setting, warning
 from mjrig.core.model.model_source import model_file
 from mjrig.core.names import listed

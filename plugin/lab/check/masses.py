@@ -10,7 +10,7 @@ import numpy.typing as npt
 from mjrig.core.arrays import FloatArray
 from mjrig.core.control.articulation import Articulation
 from mjrig.core.findings import Finding, note, warning
-from mjrig.core.model.actor_model import NamedIds
+from mjrig.core.model.binding import NamedIds
 
 #: A moving part lighter than this [kg], or than this share of its robot, is called tiny.
 TINY, TINY_SHARE = 1e-5, 1e-6

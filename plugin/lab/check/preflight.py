@@ -23,9 +23,8 @@ from mjrig.core.findings import (
     lines_of,
     note,
 )
-from mjrig.core.model.actor_model import NamedIds
-from mjrig.core.model.binding import ActuatorBinding
-from mjrig.core.model.global_settings import IN_ONE_MODEL
+from mjrig.core.model.binding import ActuatorBinding, NamedIds
+from mjrig.core.model.build import IN_ONE_MODEL
 from mjrig.core.names import how_many
 from mjrig.core.scene.editing.scene import Scene
 from mjrig.core.sim.world import World

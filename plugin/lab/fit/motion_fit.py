@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mjrig.core.arrays import FloatArray
-from mjrig.core.control.articulation import base_address
+from mjrig.core.control.actor_in_world import base_address
 from mjrig.core.scene.editing.scene import Scene
 from mjrig.core.sim.world import World
 from mjrig.lab.fit.delay_estimation import (

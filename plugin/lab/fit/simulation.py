@@ -14,7 +14,7 @@ from mjrig.core.control.setpoints import POSITION
 from mjrig.core.errors import ExecutionError, FitError
 from mjrig.core.processes.process_pool import ProcessPool, cores
 from mjrig.core.scene.editing.scene import Scene
-from mjrig.core.scene.load_context import Reading
+from mjrig.core.scene.scene_file import Reading
 from mjrig.core.sim.batch import Batch, strip
 from mjrig.core.sim.world import World
 from mjrig.lab.fit.fit_data import FitWindow, RecordedTrack, Tangent, cut, held_out

@@ -12,7 +12,7 @@ from mjrig.core.control.native_servo import NativeServo
 from mjrig.core.control.policy import PolicyComponent
 from mjrig.core.errors import BindingError
 from mjrig.core.names import Slots, literal
-from mjrig.core.pattern_budget import pattern_budget
+from mjrig.core.pattern_program import pattern_budget
 from mjrig.core.properties.has_properties import HasProperties
 from mjrig.core.properties.per_actuator import DEFAULT, Origin, PerActuator, origins
 from mjrig.core.scene.actor_description import ActorDescription

@@ -7,9 +7,10 @@ import numpy as np
 import numpy.typing as npt
 
 from mjrig.core.arrays import FloatArray
-from mjrig.core.control.articulation import Articulation, base_address
+from mjrig.core.control.actor_in_world import base_address
+from mjrig.core.control.articulation import Articulation
 from mjrig.core.errors import RecordingError
-from mjrig.core.model.actor_model import DOF_SIZE, QPOS_SIZE
+from mjrig.core.model.binding import DOF_SIZE, QPOS_SIZE
 from mjrig.core.names import how_many, listed, suggestion
 from mjrig.core.sim.world import World
 from mjrig.data.recording.recording import ActorRecording, JointColumns, Recording

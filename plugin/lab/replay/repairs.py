@@ -16,7 +16,7 @@ from mjrig.core.control.policy import PolicyComponent
 from mjrig.core.errors import MjrigError, PolicyError
 from mjrig.core.files.atomic_writes import write_atomically
 from mjrig.core.names import Slots, listed, literal
-from mjrig.core.pattern_budget import pattern_budget
+from mjrig.core.pattern_program import pattern_budget
 from mjrig.core.properties.per_actuator import DEFAULT
 from mjrig.core.scene.editing.scene import Scene
 from mjrig.core.scene.scene_paths import existing, path_of

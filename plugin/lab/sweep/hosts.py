@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from mjrig.core.arrays import FloatArray
-from mjrig.core.control.articulation import Articulation, base_address
+from mjrig.core.control.actor_in_world import base_address
+from mjrig.core.control.articulation import Articulation
 from mjrig.core.control.efforts import BoolArray
 from mjrig.core.control.sampler import Sampler
 from mjrig.core.errors import BindingError

@@ -12,7 +12,7 @@ import numpy as np
 
 from mjrig.core.arrays import FloatArray
 from mjrig.core.errors import MissingExtraError, MjrigError
-from mjrig.core.properties.plain_values import number
+from mjrig.core.properties.declaration import number
 from mjrig.lab.report.output import save_figure
 from mjrig.lab.sweep.results import Ranked
 

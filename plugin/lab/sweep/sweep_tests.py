@@ -13,7 +13,7 @@ import numpy.typing as npt
 from mjrig.core.arrays import FloatArray
 from mjrig.core.control.sampler import SAMPLE_HZ
 from mjrig.core.errors import PropertyError
-from mjrig.core.pattern_budget import pattern_budget
+from mjrig.core.pattern_program import pattern_budget
 from mjrig.core.sim.world import World
 from mjrig.data.recording.recording import Recording
 from mjrig.lab.replay.runner import replay

@@ -8,7 +8,7 @@ from mjrig.components.bridges.clients import MIN_TOKEN_LETTERS
 from mjrig.components.bridges.dds import exchange, ros_messages, writers
 from mjrig.components.bridges.dds_bridge import DdsBridge
 from mjrig.components.bridges.socket_bridge import SocketBridge
-from mjrig.core.pattern_budget import MAX_STEPS
+from mjrig.core.pattern_program import MAX_STEPS
 from tests.places import DOCS
 
 

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from mjrig.core.properties.plain_values import Bounds
+from mjrig.core.properties.declaration import Bounds
 from mjrig.editor.inspector import number_widgets
 
 

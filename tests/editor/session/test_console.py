@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from imgui_bundle import imgui
 
-from mjrig.core.control.events import Event
+from mjrig.core.control.finite_guard import Event
 from mjrig.editor.panels.console_panel import ConsolePanel, ConsoleView, as_text, clock
 from mjrig.editor.session.console import QUIET, Console, EventTeller
 from mjrig.editor.session.simulation import Simulation

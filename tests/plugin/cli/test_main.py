@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from mjrig.cli.main import main
-from mjrig.core.control.events import Event, folded
+from mjrig.core.control.finite_guard import Event, folded
 from mjrig.core.errors import SceneError
 
 SCENE = """\

@@ -11,7 +11,7 @@ import pytest
 import mjrig
 from mjrig.cli.main import main
 from mjrig.cli.run import UnwrittenError, run
-from mjrig.core.control.articulation import base_position
+from mjrig.core.control.actor_in_world import base_position
 from mjrig.core.control.sampler import SampleLog
 from mjrig.core.progress import Progress, Waiting
 from mjrig.lab.check import preflight

@@ -10,8 +10,7 @@ import pytest
 
 from mjrig.core.errors import BindingError
 from mjrig.core.names import Slots
-from mjrig.core.pattern_budget import MAX_STEPS, pattern_budget
-from mjrig.core.pattern_program import MAX_INSTRUCTIONS
+from mjrig.core.pattern_program import MAX_INSTRUCTIONS, MAX_STEPS, pattern_budget
 from mjrig.core.patterns import MAX_LENGTH, compile_pattern
 from tests.campaign import Tally
 from tests.places import ROOT

@@ -16,7 +16,7 @@ from mjrig.core.errors import BindingError, MjrigError
 from mjrig.core.model.binding import ActuatorBinding, BindingTable, describe_actuators
 from mjrig.core.model.build import build
 from mjrig.core.names import listed, literal, suggestion
-from mjrig.core.pattern_budget import pattern_budget
+from mjrig.core.pattern_program import pattern_budget
 from mjrig.core.patterns import compile_pattern
 from mjrig.core.properties import registry
 from mjrig.core.properties.component import ActorComponent

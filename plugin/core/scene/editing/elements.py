@@ -10,7 +10,7 @@ from mjrig.core.model.element_references import name_everything
 from mjrig.core.model.model_edits import edit_model, empty_keys
 from mjrig.core.model.model_source import load
 from mjrig.core.names import suggestion
-from mjrig.core.pattern_budget import pattern_budget
+from mjrig.core.pattern_program import pattern_budget
 from mjrig.core.patterns import compile_pattern
 from mjrig.core.properties.has_properties import HasProperties
 from mjrig.core.scene.actor_description import ActorDescription

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import NoReturn
 
 from mjrig.core.errors import MjrigError, PropertyError
-from mjrig.core.files.referenced_files import model_files
+from mjrig.core.files.paths import model_files
 from mjrig.core.files.sandbox import Sandbox
 from mjrig.core.properties.has_properties import HasProperties
-from mjrig.core.scene.load_context import decoded, read_scene_file
 from mjrig.core.scene.scene_description import SceneDescription
+from mjrig.core.scene.scene_file import decoded, read_scene_file
 from mjrig.core.yaml_text.yaml_document import Document
 
 # Watch --------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mjrig.components import PDController
-from mjrig.core.control.articulation import base_address
+from mjrig.core.control.actor_in_world import base_address
 from mjrig.lab.replay.comparison import base_of
 from mjrig.lab.replay.matching import base_joint
 from tests.worlds import make_world

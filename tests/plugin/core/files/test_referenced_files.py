@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from mjrig.core.files import referenced_files
-from mjrig.core.files.referenced_files import model_files
+from mjrig.core.files import paths
+from mjrig.core.files.paths import model_files
 
 INCLUDES = '<mujoco><include file="../parts/a.xml"/><include file="b/../../parts/a.xml"/></mujoco>'
 
@@ -20,12 +20,12 @@ def test_files_that_include_each_other_by_way_of_other_folders_are_read_once(
         '<mujocoinclude><include file="../robot/r.xml"/></mujocoinclude>'
     )
     read: list[str] = []
-    contents = referenced_files._contents
+    contents = paths._contents
 
     def counted(path: Path) -> object:
         read.append(path.name)
         return contents(path)
 
-    monkeypatch.setattr(referenced_files, "_contents", counted)
+    monkeypatch.setattr(paths, "_contents", counted)
     model_files(tmp_path / "robot" / "r.xml")
     assert sorted(read) == ["a.xml", "r.xml"]

@@ -11,7 +11,7 @@ import pytest
 import mjrig
 from mjrig.cli.main import main
 from mjrig.core.errors import PropertyError, RecordingError, SceneError
-from mjrig.core.files.referenced_files import model_files
+from mjrig.core.files.paths import model_files
 from mjrig.core.files.sandbox import Sandbox
 from mjrig.core.sim.mujoco_export import export
 from mjrig.data.recording.metadata import scene_of

@@ -106,7 +106,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     ],
 )
 def test_a_name_is_a_file_of_the_checkout(checkout: Path, name: str, file: str) -> None:
-    from mjrig.core.model.menagerie import find_in_menagerie
+    from mjrig.core.model.model_source import find_in_menagerie
 
     assert find_in_menagerie(Path(f"menagerie:{name}")) == checkout / file
     assert world_of(f"menagerie:{name}").model.nq == 1
@@ -138,7 +138,7 @@ def test_a_robot_must_be_named(checkout: Path) -> None:
 
 @pytest.mark.parametrize("name", ["..", "../unitree_go2/go2.xml", "unitree_go2/../../x.xml"])
 def test_a_name_does_not_lead_out_of_the_menagerie(checkout: Path, name: str) -> None:
-    from mjrig.core.model.menagerie import find_in_menagerie
+    from mjrig.core.model.model_source import find_in_menagerie
 
     with pytest.raises(mjrig.PropertyError, match="leads outside of the menagerie"):
         find_in_menagerie(Path(f"menagerie:{name}"))

@@ -8,7 +8,7 @@ import pytest
 
 import mjrig
 from mjrig.components import PDController
-from mjrig.core.model.urdf import mesh_places
+from mjrig.core.model.model_source import mesh_places
 from mjrig.core.sim.mujoco_export import export
 from tests.meshes import write_corner
 from tests.worlds import refused

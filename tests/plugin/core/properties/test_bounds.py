@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mjrig.core.properties.plain_values import number, plain
+from mjrig.core.properties.declaration import number, plain
 from tests.plugin.core.properties.kinds import FIXED, taken
 
 

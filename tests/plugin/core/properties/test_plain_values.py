@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import mjrig
-from mjrig.core.properties.plain_values import MAX_DEPTH, MAX_DIGITS
+from mjrig.core.properties.declaration import MAX_DEPTH, MAX_DIGITS
 from mjrig.core.yaml_text.yaml_document import MAX_NODES
 
 TEXT = "mjrig: 1\nvars: {a: 1} # note\nactors: []\n"

@@ -276,7 +276,7 @@ TOGETHER = {
         r"s.yaml:3:\d+: .*the groups keep apart more than 5 pairs of bodies",
     ),
     "values": (
-        "mjrig.core.scene.load_context.MAX_NODES",
+        "mjrig.core.scene.scene_file.MAX_NODES",
         "mjrig: 1\ninclude: [many12.yaml]\n",
         r"s.yaml:\d+:\d+: .*the scene and the files it includes have more than 5 values",
     ),

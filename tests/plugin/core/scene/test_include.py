@@ -8,7 +8,7 @@ import pytest
 import mjrig
 from mjrig.components import PDController
 from mjrig.core.errors import PropertyError, SceneError
-from mjrig.core.scene import load_context as reading
+from mjrig.core.scene import scene_file as reading
 from tests.worlds import refused
 
 PART = """\

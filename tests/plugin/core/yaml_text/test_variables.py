@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 import mjrig
 from mjrig.components import PDController
 from mjrig.core.errors import PropertyError
-from mjrig.core.yaml_text.variables import MAX_DEPTH, Resolved, escaped
-from mjrig.core.yaml_text.yaml_document import MAX_NODES
+from mjrig.core.yaml_text.yaml_document import MAX_DEPTH, MAX_NODES, Resolved, escaped
 from tests.worlds import refused
 
 TEXT = """\

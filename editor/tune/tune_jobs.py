@@ -16,12 +16,12 @@ from mjrig.lab.gains.assignment import AssignmentPlan, Wish, assign
 from mjrig.lab.responses.gain_suite import GainReport, check_gains
 from mjrig.lab.responses.gain_test import GainTest
 from mjrig.lab.responses.joint_response import JointResponse, respond
-from mjrig.lab.responses.response import Signal
-from mjrig.lab.sweep.domain_randomisation import Randomisation
+from mjrig.lab.rollouts.experiment import Scenario
+from mjrig.lab.rollouts.randomisation import Randomisation
+from mjrig.lab.rollouts.scene_bundle import LocalScene
+from mjrig.lab.rollouts.signals import Signal
 from mjrig.lab.sweep.runner import Swept, examine, sweep
-from mjrig.lab.sweep.scene_bundle import LocalScene
 from mjrig.lab.sweep.search_space import Parameter, Space
-from mjrig.lab.sweep.tasks import Scenario
 
 #: Called with the fraction done, None where it is unknown, and a description of the present work.
 Report = Callable[[float | None, str], object]

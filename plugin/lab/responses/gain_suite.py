@@ -13,11 +13,11 @@ from mjrig.core.names import Slots, literal
 from mjrig.core.scene.editing.scene import Scene
 from mjrig.core.scene.scene_sections import GainTests
 from mjrig.core.sim.world import World
-from mjrig.lab.responses.actuator_selection import Skipped, Tested, choose_tested
 from mjrig.lab.responses.gain_test import GainResult, GainTest, GainVerdict, Judge
-from mjrig.lab.responses.joint_bench import Bench, Response, ResponseRecorder, scales_of
 from mjrig.lab.responses.joint_response import check_rate, follow
-from mjrig.lab.responses.response import Kind, Signal, Trace
+from mjrig.lab.rollouts.actuator_selection import Skipped, Tested, choose_tested
+from mjrig.lab.rollouts.joint_bench import Bench, Response, ResponseRecorder, scales_of
+from mjrig.lab.rollouts.signals import Kind, Signal, Trace
 
 #: How long steps are held at least [s]; saturation is counted over it.
 STEP_TIME = 1.0

@@ -12,8 +12,6 @@ from mjrig.core.errors import PropertyError
 from mjrig.core.processes.process_pool import ProcessPool
 from mjrig.core.scene.editing.scene import Scene
 from mjrig.core.sim.world import World
-from mjrig.lab.responses.actuator_selection import Chosen, Tested, choose_tested
-from mjrig.lab.responses.batch_response import follow_together, is_plain
 from mjrig.lab.responses.frequency_response import (
     FrequencyResponse,
     LinearResponse,
@@ -21,8 +19,10 @@ from mjrig.lab.responses.frequency_response import (
     measured,
     why_unsettled,
 )
-from mjrig.lab.responses.joint_bench import Bench, Response
-from mjrig.lab.responses.response import Kind, Signal, strictest
+from mjrig.lab.rollouts.actuator_selection import Chosen, Tested, choose_tested
+from mjrig.lab.rollouts.batch_response import follow_together, is_plain
+from mjrig.lab.rollouts.joint_bench import Bench, Response
+from mjrig.lab.rollouts.signals import Kind, Signal, strictest
 
 # Respond pool -------------------------------------------------------------------------------------
 # Response tests of many joints at once: one process per core, one bench per process.

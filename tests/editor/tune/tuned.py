@@ -14,9 +14,9 @@ from mjrig.editor.session.state import EditorState
 from mjrig.editor.tune.tune_jobs import TuneJob
 from mjrig.editor.tune.tune_model import Tune, TuneTask
 from mjrig.editor.tune.tune_runner import Finished, Runner
-from mjrig.lab.responses.response import Kind, Signal
+from mjrig.lab.rollouts.backends import Pool, open_pool
+from mjrig.lab.rollouts.signals import Kind, Signal
 from mjrig.lab.sweep import runner
-from mjrig.lab.sweep.executors import Pool, open_pool
 from tests.editor.gains.test_gain_edits import legs
 from tests.plugin.lab.fit.fit_worlds import noisy, record, with_others
 

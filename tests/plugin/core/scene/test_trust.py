@@ -12,7 +12,7 @@ import mjrig
 from mjrig.cli.main import main
 from mjrig.core.scene.editing.file_watch import files_of
 from mjrig.lab.replay.trials import copy_of
-from mjrig.lab.sweep.scene_bundle import Bundle, LocalScene
+from mjrig.lab.rollouts.scene_bundle import Bundle, LocalScene
 from tests.worlds import refused
 
 MODULE = """

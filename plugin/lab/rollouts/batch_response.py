@@ -12,9 +12,9 @@ from mjrig.core.control.controller import ArticulationController
 from mjrig.core.control.efforts import AppliedEffort
 from mjrig.core.sim.batch_robot import BatchRobot
 from mjrig.core.sim.world import World
-from mjrig.lab.responses.actuator_selection import Chosen
-from mjrig.lab.responses.joint_bench import Bench, Response, failed, respond
-from mjrig.lab.responses.response import (
+from mjrig.lab.rollouts.actuator_selection import Chosen
+from mjrig.lab.rollouts.joint_bench import Bench, Response, failed, respond
+from mjrig.lab.rollouts.signals import (
     BoolArray,
     Signal,
     Trace,

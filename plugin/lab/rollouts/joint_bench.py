@@ -17,7 +17,7 @@ from mjrig.core.errors import BindingError
 from mjrig.core.model.binding import ActuatorBinding
 from mjrig.core.names import suggestion
 from mjrig.core.sim.world import World
-from mjrig.lab.responses.response import (
+from mjrig.lab.rollouts.signals import (
     LONGEST,
     Kind,
     Metrics,

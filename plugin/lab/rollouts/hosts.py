@@ -79,6 +79,8 @@ class Host(ABC):
         self.alive: BoolArray = np.ones(count, np.bool_)
         self.problems = [""] * count
         self.traces: list[Any] = [None] * count
+        #: Called by scenarios with the share that is done.
+        self.report: Callable[[float], object] = lambda share: None
 
     @cached_property
     def readout(self) -> Readout:
@@ -315,27 +317,15 @@ class BatchHost(Host):
 
 
 class WarpHost(BatchHost):
-    """All worlds of a batch on MuJoCo Warp.
-
-    Args:
-        tick: called with the time that was simulated so far [s].
-    """
+    """All worlds of a batch on MuJoCo Warp."""
 
     def __init__(
-        self,
-        batch: WarpBatch,
-        actor: str,
-        edges: FloatArray,
-        prepared: object = None,
-        tick: Callable[[float], object] | None = None,
+        self, batch: WarpBatch, actor: str, edges: FloatArray, prepared: object = None
     ) -> None:
         # Forces are clamped at limits of single precision, which may be below those of double.
         super().__init__(batch, actor, edges.astype(FLOAT).astype(np.float64), prepared)
-        self._worlds, self._tick, self._steps = batch, tick, 0
+        self._worlds = batch
 
     def step(self, n: int = 1) -> None:
         self._worlds.step(n)
         self.alive &= ~self._worlds.diverged
-        self._steps += n
-        if self._tick is not None:
-            self._tick(self._steps * self.timestep)

@@ -30,11 +30,13 @@ class Plan:
         experiment: with its actor, and with the parameters that can be set in a running world.
         why_not_batched: why runs are done one by one; empty: many at once in a batch.
         own_worlds: whether every seed needs its own world.
+        is_one_batch: whether all runs go into one batch, rather than several for each worker.
     """
 
     experiment: Experiment
     why_not_batched: str = ""
     own_worlds: bool = False
+    is_one_batch: bool = False
 
 
 def examine(experiment: Experiment, values: Mapping[str, Sequence[object]] | None = None) -> Plan:

@@ -7,8 +7,9 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
-from mjrig.core.errors import PropertyError
+from mjrig.core.errors import MjrigError, PropertyError
 from mjrig.core.names import suggestion
 from mjrig.core.processes.process_pool import ProcessExecutor
 from mjrig.core.sim.warp_device import description, most_worlds
@@ -16,7 +17,6 @@ from mjrig.lab.rollouts.backends import Inline, Pool, drive, open_pool
 from mjrig.lab.rollouts.experiment import FAILED, Engine, Experiment, LiveWorld, Rollout, Variation
 from mjrig.lab.rollouts.plan import Plan, examine
 from mjrig.lab.rollouts.results import Results, ResultsFile
-from mjrig.lab.rollouts.scenarios import FreeRun
 from mjrig.lab.rollouts.scene_bundle import Bundle, LocalScene
 from mjrig.lab.rollouts.worker import evaluate
 
@@ -94,6 +94,30 @@ def run(
             yield from rollouts
 
 
+def traces(
+    plan: Plan,
+    *,
+    backend: str,
+    workers: int | None = None,
+    report: Callable[[float], object] = lambda share: None,
+) -> list[Any]:
+    """The traces of all variations of a plan, in their order.
+
+    Raises:
+        MjrigError: a run failed without one.
+    """
+    rollouts = {}
+
+    def show(done: float, total: int) -> None:
+        report(done / total)
+
+    for rollout in run(plan, backend=backend, workers=workers, progress=show):
+        if rollout.traces is None:
+            raise MjrigError(rollout.error)
+        rollouts[rollout.variation.id] = rollout
+    return [rollouts[variation.id].traces for variation in plan.experiment.variations]
+
+
 @contextmanager
 def open_backend(
     plan: Plan, backend: str | Executor | Pool, workers: int | None = None, scheduler: str = ""
@@ -159,6 +183,7 @@ class Runner:
         if self.plan.experiment.engine is Engine.WARP:
             return self.grouped(variations, most_worlds())
         size = max(1, min(MOST, math.ceil(len(variations) / (PIECES * self.workers))))
+        size = len(variations) if self.plan.is_one_batch else size
         return self.grouped(variations, size if self.is_batched else 1)
 
     def grouped(self, variations: Iterable[Variation], size: int) -> Iterator[list[Variation]]:
@@ -190,15 +215,11 @@ class Runner:
             source = self._bundle if ids <= self._without else self._bundle.light()
             self._without |= ids
             piece = replace(piece, scene=source)
-        if piece.engine is Engine.WARP:
-            tick = partial(self._tick, len(variations))
-            return pool.executor.submit(evaluate, piece, 1, tick)
-        return pool.executor.submit(evaluate, piece, pool.threads if self.is_batched else 0)
-
-    def _tick(self, count: int, simulated: float) -> None:
-        scenario = self.plan.experiment.scenario
-        if isinstance(scenario, FreeRun):  # nobody knows how long others take
-            self.show(count, min(simulated / scenario.duration, 1.0))
+        threads = pool.threads if self.is_batched else 0
+        if isinstance(pool.executor, Inline):
+            report = partial(self.show, len(variations))
+            return pool.executor.submit(evaluate, piece, threads, report)
+        return pool.executor.submit(evaluate, piece, threads)
 
 
 def _failed(variation: Variation, why: str) -> Rollout:

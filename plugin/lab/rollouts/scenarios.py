@@ -301,6 +301,7 @@ class FreeRun(PlainScenario):
             if noise is not None:
                 host.command(still + noise[:, k])
             bumps.step(min(every, steps - done))
+            host.report(min((done + every) / steps, 1.0))
             tally.note(host, still if noise is not None else host.target)
             if not host.alive.any():
                 break

@@ -32,6 +32,7 @@ from mjrig.lab.rollouts.experiment import (
 from mjrig.lab.rollouts.hosts import BatchHost, Host, WarpHost, WorldHost, base_of
 from mjrig.lab.rollouts.randomisation import Randomisation
 from mjrig.lab.rollouts.scene_bundle import Bundle
+from mjrig.lab.rollouts.world_copy import WorldCopy
 
 #: What controllers write into their actuators; everything else is restored between two runs.
 _GAINS = {
@@ -49,12 +50,14 @@ Result = tuple[str, dict[str, float], str]
 
 
 def evaluate(
-    experiment: Experiment, threads: int, tick: Callable[[float], object] | None = None
+    experiment: Experiment,
+    threads: int,
+    report: Callable[[float], object] = lambda share: None,
 ) -> list[Rollout]:
     """Run all variations: in a batch with `threads` threads, or one by one with 0.
 
     Variations of a batch differ only in what can be set in a running world. On MuJoCo Warp they
-    all run at once, and `tick` is called with the simulated time.
+    all run at once. `report` is called with the share that is done, as far as that is known.
 
     Errors of a run are reported in its rollout. Empty: the bundle is not here; send it.
     """
@@ -67,32 +70,35 @@ def evaluate(
         experiment = replace(experiment, scenario=experiment.scenario.relocated(source.locate))
     with _quiet():
         if experiment.engine is Engine.WARP:
-            return _on_warp(experiment, tick)
+            return _on_warp(experiment, report)
         if threads:
             try:
-                return _together(experiment, threads)
+                return _together(experiment, threads, report)
             except MjrigError:
                 pass  # a value is refused, or it cannot be batched: run one by one to report it
         return [_alone(experiment, variation) for variation in experiment.variations]
 
 
-def _together(experiment: Experiment, threads: int) -> list[Rollout]:
+def _together(
+    experiment: Experiment, threads: int, report: Callable[[float], object]
+) -> list[Rollout]:
     began, variations = time.perf_counter(), experiment.variations
     rig = _rig(experiment, variations[0])
     batch = rig.batch(lambda world: Batch(world, len(variations), threads=threads))
     edges = [rig.load_into(batch, i, variation) for i, variation in enumerate(variations)]
     host = BatchHost(batch, experiment.actor, np.array(edges), rig.prepared)
+    host.report = report
     return _rollouts(experiment, _run(host, experiment, variations), began, host.traces)
 
 
-def _on_warp(experiment: Experiment, tick: Callable[[float], object] | None) -> list[Rollout]:
+def _on_warp(experiment: Experiment, report: Callable[[float], object]) -> list[Rollout]:
     began, count = time.perf_counter(), len(experiment.variations)
     try:
         rig, room = _rig(experiment, experiment.variations[0]), 1
-        results, is_crowded = _in_room(rig, experiment, room, tick)
+        results, is_crowded = _in_room(rig, experiment, room, report)
         while is_crowded.any() and room < _MOST_ROOM:
             room *= _MORE_ROOM
-            results, is_crowded = _in_room(rig, experiment, room, tick)
+            results, is_crowded = _in_room(rig, experiment, room, report)
     except Exception as error:  # any error of a third-party component
         results, is_crowded = [(FAILED, {}, _text(error))] * count, np.zeros(count, bool)
     for i in np.flatnonzero(is_crowded):
@@ -114,7 +120,7 @@ def _rollouts(
 
 
 def _in_room(
-    rig: "Rig", experiment: Experiment, room: int, tick: Callable[[float], object] | None
+    rig: "Rig", experiment: Experiment, room: int, report: Callable[[float], object]
 ) -> tuple[list[Result], Any]:
     """Status, metrics and problem of each run, and which of them had too many contacts."""
     variations = experiment.variations
@@ -127,7 +133,8 @@ def _in_room(
         except MjrigError as error:
             refused[i] = _text(error)
             edges.append(rig.edges())
-    host = WarpHost(batch, experiment.actor, np.array(edges), rig.prepared, tick)
+    host = WarpHost(batch, experiment.actor, np.array(edges), rig.prepared)
+    host.report = report
     for i, why in refused.items():
         host.problems[i] = why
     return _run(host, experiment, variations), batch.overflow
@@ -286,6 +293,8 @@ def _rig(experiment: Experiment, variation: Variation) -> Rig:
 
 def _new_rig(experiment: Experiment, variation: Variation) -> tuple[Rig, int | None]:
     """A rig, and the seed it is for; None: any."""
+    if isinstance(experiment.scene, WorldCopy):
+        return Rig(experiment.scene.build(), experiment), None
     scene = experiment.scene.load()
     for name, value in experiment.fixed(variation):
         scene.set(name, value)

@@ -19,7 +19,7 @@ from mjrig.cli.terminal import examples
 if TYPE_CHECKING:
     from mjrig.core.scene.editing.scene import Scene
     from mjrig.lab.rollouts.experiment import Scenario
-    from mjrig.lab.rollouts.plan import Plan
+    from mjrig.lab.rollouts.plan import ExperimentPlan
     from mjrig.lab.rollouts.results import Ranked
     from mjrig.lab.sweep.search_space import Choices, Range
 
@@ -213,7 +213,7 @@ def check_results(
 def finish(
     options: argparse.Namespace,
     scene: "Scene",
-    plan: "Plan",
+    plan: "ExperimentPlan",
     ranking: "list[Ranked]",
     names: tuple[str, ...],
     objective: str,

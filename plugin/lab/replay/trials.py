@@ -26,7 +26,7 @@ from mjrig.lab.rollouts.experiment import (
     Variation,
 )
 from mjrig.lab.rollouts.hosts import Host, WorldHost
-from mjrig.lab.rollouts.plan import Plan
+from mjrig.lab.rollouts.plan import ExperimentPlan
 from mjrig.lab.rollouts.randomisation import Randomisation
 from mjrig.lab.rollouts.run import traces
 from mjrig.lab.rollouts.tracks import Track, record
@@ -320,5 +320,5 @@ def run_trials(
     )
     experiment = Experiment(source, scenario, robot.name)
     experiment = experiment.with_cases(perturbations(count, seed))
-    plan = Plan(experiment, "a policy runs in a world of its own")
+    plan = ExperimentPlan(experiment, "a policy runs in a world of its own")
     return traces(plan, backend="inline" if is_here else "processes", workers=min(workers, count))

@@ -22,7 +22,7 @@ from mjrig.lab.rollouts.actuator_selection import Chosen, Tested, choose_tested
 from mjrig.lab.rollouts.experiment import Experiment, LiveWorld, SceneSource
 from mjrig.lab.rollouts.joint_bench import Bench, Response
 from mjrig.lab.rollouts.joint_signals import JointCase, JointSignals, SuspendedRobots, is_plain
-from mjrig.lab.rollouts.plan import Plan
+from mjrig.lab.rollouts.plan import ExperimentPlan
 from mjrig.lab.rollouts.run import traces
 from mjrig.lab.rollouts.scene_bundle import LocalScene
 from mjrig.lab.rollouts.signals import Kind, Signal, strictest
@@ -151,7 +151,7 @@ def follow(
         JointCase(c.robot.name, c.binding.actuator, signal) for c, signal in pairs
     )
     why_not = "" if is_batched else "a law is not PD that MuJoCo runs"
-    plan = Plan(experiment, why_not, is_one_batch=True)
+    plan = ExperimentPlan(experiment, why_not, is_one_batch=True)
     return traces(plan, backend=backend, workers=workers, report=report)
 
 

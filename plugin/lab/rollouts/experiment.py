@@ -5,7 +5,7 @@
     for rollout in run(experiment):
         print(rollout.values, rollout.metrics["rmse"])
 
-Experiments can be compared, hashed, pickled and written to a file; `run` has the back ends.
+Experiments can be compared, hashed, pickled and written (`experiment_data`); `run` runs them.
 """
 
 import json
@@ -16,7 +16,7 @@ from enum import Enum
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from mjrig.core.errors import PropertyError
 from mjrig.core.names import suggestion
@@ -145,6 +145,9 @@ class Scenario(Protocol):
 
 class PlainScenario:
     """Defaults of a scenario: it reads no files, changes no world, and runs in one at a time."""
+
+    #: The type of its cases.
+    case_type: ClassVar[Any] = None
 
     @property
     def batchable(self) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields
+from typing import Any, ClassVar
 
 import mujoco
 import numpy as np
@@ -85,6 +86,7 @@ class JointSignals(PlainScenario):
         strictest: the signal that the robots must be stillest for.
     """
 
+    case_type: ClassVar[Any] = JointCase
     strictest: Signal
 
     @property

@@ -23,7 +23,7 @@ from mjrig.lab.rollouts.worker import Rig, assign, build_world, draws
 
 
 @dataclass(frozen=True)
-class Plan:
+class ExperimentPlan:
     """How the runs of an experiment can be done.
 
     Attributes:
@@ -39,7 +39,9 @@ class Plan:
     is_one_batch: bool = False
 
 
-def examine(experiment: Experiment, values: Mapping[str, Sequence[object]] | None = None) -> Plan:
+def examine(
+    experiment: Experiment, values: Mapping[str, Sequence[object]] | None = None
+) -> ExperimentPlan:
     """Try property values, and find out how the variations can be run.
 
     Args:
@@ -84,7 +86,7 @@ def examine(experiment: Experiment, values: Mapping[str, Sequence[object]] | Non
         if why_not_batched:
             raise ExecutionError(_refusal(why_not_batched))
         _try_on_warp(rig)
-    return Plan(replace(experiment, live=live), why_not_batched, draws(scene))
+    return ExperimentPlan(replace(experiment, live=live), why_not_batched, draws(scene))
 
 
 def _values(experiment: Experiment) -> dict[str, list[object]]:

@@ -15,7 +15,7 @@ from mjrig.core.processes.process_pool import ProcessExecutor
 from mjrig.core.sim.warp_device import description, most_worlds
 from mjrig.lab.rollouts.backends import Inline, Pool, drive, open_pool
 from mjrig.lab.rollouts.experiment import FAILED, Engine, Experiment, LiveWorld, Rollout, Variation
-from mjrig.lab.rollouts.plan import Plan, examine
+from mjrig.lab.rollouts.plan import ExperimentPlan, examine
 from mjrig.lab.rollouts.results import Results, ResultsFile
 from mjrig.lab.rollouts.scene_bundle import Bundle, LocalScene
 from mjrig.lab.rollouts.worker import evaluate
@@ -32,7 +32,7 @@ ProgressReport = Callable[[float, int], object]
 
 
 def run(
-    experiment: Experiment | Plan,
+    experiment: Experiment | ExperimentPlan,
     *,
     backend: str | Executor | Pool = "auto",
     workers: int | None = None,
@@ -70,7 +70,7 @@ def run(
                 experiment.vary(dict(v.values), v.seed, v.case) for v in experiment.variations
             ),
         )
-    plan = experiment if isinstance(experiment, Plan) else examine(experiment)
+    plan = experiment if isinstance(experiment, ExperimentPlan) else examine(experiment)
     variations = plan.experiment.variations
     with ExitStack() as stack:
         if isinstance(resume, str | Path):
@@ -81,7 +81,9 @@ def run(
         if resume is not None:
             yield from (resume.rollout(v) for v in variations if v.id in resume)
             variations = tuple(v for v in variations if v.id not in resume)
-        runner = Runner(plan, stack.enter_context(open_backend(plan, backend, workers, scheduler)))
+        runner = ExperimentRunner(
+            plan, stack.enter_context(open_backend(plan, backend, workers, scheduler))
+        )
         done, total = 0, len(variations)
         progress(0, total)
         runner.show = lambda count, share: progress(done + count * share, total)
@@ -95,7 +97,7 @@ def run(
 
 
 def traces(
-    plan: Plan,
+    plan: ExperimentPlan,
     *,
     backend: str,
     workers: int | None = None,
@@ -120,7 +122,10 @@ def traces(
 
 @contextmanager
 def open_backend(
-    plan: Plan, backend: str | Executor | Pool, workers: int | None = None, scheduler: str = ""
+    plan: ExperimentPlan,
+    backend: str | Executor | Pool,
+    workers: int | None = None,
+    scheduler: str = "",
 ) -> Iterator[Pool]:
     """The pool of a back end.
 
@@ -155,10 +160,10 @@ def about_results(experiment: Experiment) -> dict[str, object]:
     return about | (description() if experiment.engine is Engine.WARP else {})
 
 
-class Runner:
+class ExperimentRunner:
     """Hands variations of an experiment out to a pool, in batches."""
 
-    def __init__(self, plan: Plan, pool: Pool) -> None:
+    def __init__(self, plan: ExperimentPlan, pool: Pool) -> None:
         self.plan, self._pool = plan, pool
         experiment, self._bundle = plan.experiment, None
         if not pool.is_local:

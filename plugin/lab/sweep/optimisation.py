@@ -23,10 +23,10 @@ from mjrig.core.progress import Progress
 from mjrig.core.scene.editing.scene import Scene
 from mjrig.lab.rollouts.backends import open_pool
 from mjrig.lab.rollouts.experiment import OK, Rollout, Scenario, Variation
-from mjrig.lab.rollouts.plan import Plan
+from mjrig.lab.rollouts.plan import ExperimentPlan
 from mjrig.lab.rollouts.randomisation import Randomisation
 from mjrig.lab.rollouts.results import Objective, Ranked, Results
-from mjrig.lab.rollouts.run import MOST, Runner
+from mjrig.lab.rollouts.run import MOST, ExperimentRunner
 from mjrig.lab.rollouts.scenarios import FreeRun
 from mjrig.lab.sweep.runner import check_seeds, examine, open_results
 from mjrig.lab.sweep.search_space import Choices, Parameter
@@ -267,7 +267,7 @@ class Optimised:
     results: Results
     ranking: list[Ranked]
     objective: Objective
-    plan: Plan
+    plan: ExperimentPlan
     study: Any = field(repr=False)
 
     @property
@@ -329,7 +329,7 @@ def optimise(
     names = [p.name for p in parameters]
     with ExitStack() as stack:
         pool = stack.enter_context(open_pool(executor, workers, scheduler))
-        runner = Runner(plan, pool)
+        runner = ExperimentRunner(plan, pool)
         results = open_results(stack, output, names, plan, mix)
         fingerprint = f"{plan.experiment.fingerprint} {goal.text}"
         kept = SearchStudy(storage, output, study, fingerprint, mix=mix)
@@ -355,7 +355,7 @@ class _Search:
     def __init__(
         self,
         study: SearchStudy,
-        runner: Runner,
+        runner: ExperimentRunner,
         results: Results,
         objective: Objective,
         parameters: Sequence[Parameter],

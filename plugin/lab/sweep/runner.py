@@ -14,7 +14,7 @@ from mjrig.core.scene.editing.scene import Scene
 from mjrig.lab.rollouts import plan as plans
 from mjrig.lab.rollouts.backends import Pool, open_pool
 from mjrig.lab.rollouts.experiment import Engine, Experiment, Scenario
-from mjrig.lab.rollouts.plan import Plan
+from mjrig.lab.rollouts.plan import ExperimentPlan
 from mjrig.lab.rollouts.randomisation import Randomisation
 from mjrig.lab.rollouts.results import Objective, Ranked, Results, ResultsFile
 from mjrig.lab.rollouts.run import about_results, run
@@ -33,7 +33,7 @@ def examine(
     randomisation: Randomisation | None = None,
     execution: str = "auto",
     engine: Engine = Engine.MUJOCO,
-) -> Plan:
+) -> ExperimentPlan:
     """Try every parameter with the ends of its values, and find out how points can be tested.
 
     The scene is left as it is.
@@ -41,14 +41,17 @@ def examine(
     Raises:
         MjrigError: a path leads nowhere, a value is refused, or the test does not suit the scene.
     """
-    source = LocalScene.of(scene, scenario.files)
+    source = LocalScene.of(scene)
     randomisation = randomisation or Randomisation()
     experiment = Experiment(source, scenario, actor, (), randomisation, execution, engine=engine)
     try:
-        return plans.examine(experiment, {p.name: _ends(p) for p in parameters})
+        plan = plans.examine(experiment, {p.name: _ends(p) for p in parameters})
     except SceneError:
         build_world(scene, execution)  # the same error, at its place in the scene's own file
         raise
+    if scenario.files:
+        source = LocalScene.of(scene, scenario.files)
+    return replace(plan, experiment=replace(plan.experiment, scene=source))
 
 
 def _ends(parameter: Parameter) -> list[object]:
@@ -72,7 +75,7 @@ class Swept:
     results: Results
     ranking: list[Ranked]
     objective: Objective
-    plan: Plan
+    plan: ExperimentPlan
     kept: int
 
     @property
@@ -212,7 +215,11 @@ def check_seeds(seeds: int) -> None:
 
 
 def open_results(
-    stack: ExitStack, output: str | Path | None, names: Sequence[str], plan: Plan, mix: bool
+    stack: ExitStack,
+    output: str | Path | None,
+    names: Sequence[str],
+    plan: ExperimentPlan,
+    mix: bool,
 ) -> Results:
     """A table in a folder, or in memory only."""
     experiment = plan.experiment

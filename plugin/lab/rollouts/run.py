@@ -9,8 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from mjrig.core.errors import MjrigError, PropertyError
-from mjrig.core.names import suggestion
+from mjrig.core.errors import MjrigError
 from mjrig.core.processes.process_pool import ProcessExecutor
 from mjrig.core.sim.warp_device import description, most_worlds
 from mjrig.lab.rollouts.backends import Inline, Pool, drive, open_pool
@@ -133,8 +132,6 @@ def open_backend(
         PropertyError: there is no such back end, or a number or address is missing or wrong.
         MissingExtraError: the package for it is not installed.
     """
-    if isinstance(backend, str) and backend not in BACKENDS:
-        raise PropertyError(f"unknown back end {backend!r}; {suggestion(backend, BACKENDS)}")
     if backend == "auto":
         is_live = isinstance(plan.experiment.scene, LiveWorld)
         backend = "batch" if not plan.why_not_batched else "inline" if is_live else "processes"

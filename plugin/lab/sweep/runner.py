@@ -12,12 +12,12 @@ from mjrig.core.names import how_many
 from mjrig.core.progress import Progress, Waiting
 from mjrig.core.scene.editing.scene import Scene
 from mjrig.lab.rollouts import plan as plans
-from mjrig.lab.rollouts.backends import Pool, open_pool
+from mjrig.lab.rollouts.backends import Pool
 from mjrig.lab.rollouts.experiment import Engine, Experiment, Scenario
 from mjrig.lab.rollouts.plan import ExperimentPlan
 from mjrig.lab.rollouts.randomisation import Randomisation
 from mjrig.lab.rollouts.results import Objective, Ranked, Results, ResultsFile
-from mjrig.lab.rollouts.run import about_results, run
+from mjrig.lab.rollouts.run import about_results, open_backend, run
 from mjrig.lab.rollouts.scenarios import FreeRun
 from mjrig.lab.rollouts.scene_bundle import LocalScene
 from mjrig.lab.rollouts.worker import build_world
@@ -118,7 +118,8 @@ def sweep(
         engine: `mujoco`, or `warp`: MuJoCo Warp, in single precision, all points at once.
         executor: a name (`processes`, `threads`, `inline`, `dask`), any executor, or an open
             pool; None: `processes`. With it, a script must keep its own work under
-            `if __name__ == "__main__":`. The engine `warp` runs in this process.
+            `if __name__ == "__main__":`. `auto`: `inline` where points run in batches, which use
+            all cores as threads, else `processes`. The engine `warp` runs in this process.
         workers: how many; None: one per core.
         scheduler: address of a Dask scheduler.
         mix: accept an output that holds results of another scene or test.
@@ -147,7 +148,8 @@ def sweep(
             engine=physics,
         )
     with ExitStack() as stack:
-        pool = stack.enter_context(open_pool(executor, workers, scheduler))
+        backend = "batch" if executor == "inline" else executor
+        pool = stack.enter_context(open_backend(plan, backend, workers, scheduler))
         results = open_results(stack, output, space.names, plan, mix)
         experiment = plan.experiment.with_points(points, seeds)
         tasks = [variation.id for variation in experiment.variations]

@@ -156,7 +156,7 @@ def test_an_ended_run_keeps_its_first_rollouts(tmp_path: Path) -> None:
 
 
 def test_unknown_back_ends_are_refused(tmp_path: Path) -> None:
-    with refused("unknown back end 'thread'; did you mean 'threads'?"):
+    with refused("unknown executor 'thread'; did you mean 'threads'?"):
         list(run(hinge_experiment(tmp_path), backend="thread"))
     assert set(BACKENDS) == {"auto", "inline", "batch", "threads", "processes", "dask", "warp"}
 

@@ -18,16 +18,7 @@ from mjrig.lab.rollouts.randomisation import Randomisation
 
 @dataclass(frozen=True)
 class ReplayTest(PlainScenario):
-    """The setpoints of a recording run through the controllers of the scene.
-
-    Metrics:
-        rmse: of the joint positions against the recorded ones [rad or m].
-        worst_rmse: of the worst joint.
-        velocity_rmse: of the joint velocities [rad/s or m/s].
-        effort_rmse: of the efforts [N·m or N].
-        max_error: largest position error [rad or m].
-        fell: 1 if the robot fell, else 0.
-    """
+    """The setpoints of a recording run through the controllers of the scene."""
 
     recording: Path
 

@@ -255,22 +255,22 @@ class PerturbedPolicy(PlainScenario):
         """Names of the metrics."""
         return ("fell", "saturation")
 
-    def prepare(self, world: World) -> "PolicyStart":
+    def prepare(self, world: World) -> "CommandedPolicy":
         """Put the policy in command of its robot."""
         policy = self.policy.copy()
         world[self.robot].add_component(policy)
         command_policy(policy, *self.command)
         if self.recording is None:
-            return PolicyStart(policy, world.reset)
+            return CommandedPolicy(policy, world.reset)
         matches = match(self.recording, world, self.robot)
-        return PolicyStart(policy, partial(start, world, self.recording, matches))
+        return CommandedPolicy(policy, partial(start, world, self.recording, matches))
 
     def run(
         self, host: Host, randomisation: Randomisation, variations: Sequence[Variation]
     ) -> list[dict[str, float]]:
         """The metrics of the one world."""
         del randomisation  # perturbations are harder, and named in the report
-        assert isinstance(host, WorldHost) and isinstance(host.prepared, PolicyStart)
+        assert isinstance(host, WorldHost) and isinstance(host.prepared, CommandedPolicy)
         perturbation = variations[0].case
         assert isinstance(perturbation, Perturbation)
         done = run_policy(
@@ -286,7 +286,7 @@ class PerturbedPolicy(PlainScenario):
 
 
 @dataclass(frozen=True)
-class PolicyStart:
+class CommandedPolicy:
     """A policy that commands its robot, and how its runs begin."""
 
     policy: PolicyComponent
@@ -314,7 +314,7 @@ def run_trials(
     is_here = workers <= 1 or count <= 1
     index = robot.components.index(policy)
     source: SceneSource = (
-        LiveWorld(world, PolicyStart(policy, begin))
+        LiveWorld(world, CommandedPolicy(policy, begin))
         if is_here
         else copy_of(world, leave_out=(robot.name, index))
     )

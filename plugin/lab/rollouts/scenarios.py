@@ -40,14 +40,9 @@ from mjrig.lab.rollouts.signals import (
 class SignalTest(PlainScenario):
     """The joints of a suspended robot are driven by a signal, one after the other or together.
 
-    Metrics:
-        rmse: error over all tested joints [rad or m].
-        effort: root mean square of the applied effort [N·m or N].
-        saturation: share of time and joints at a limit.
-        rise_time, settling_time, overshoot, steady_state_error: of a step, the worst joint. It is
-            followed until the joints rest; of one that never does, times count as long as it
-            was followed, its overshoot is that beyond the step, its error that of its limit
-            by extrapolation, or of its mean if it swings.
+    Metrics of a step are those of the worst joint. It is followed until the joints rest; of one
+    that never does, times count as long as it was followed, its overshoot is that beyond the step,
+    its error that of its limit by extrapolation, or of its mean if it swings.
 
     A world whose joints are not still before the signal has no metrics, but a problem.
 
@@ -258,16 +253,7 @@ SUNK = 0.5
 
 @dataclass(frozen=True)
 class FreeRun(PlainScenario):
-    """A run of the scene, with whatever components command it.
-
-    Metrics:
-        rmse: tracking error over all bound actuators [rad or m].
-        worst_rmse: of the worst actuator.
-        effort: root mean square of the applied effort [N·m or N].
-        saturation: share of time and actuators at a limit.
-        travel: horizontal distance covered by the free base [m].
-        fell: 1 if the free base leaned by 60° or sank to half its height, else 0.
-    """
+    """A run of the scene, with whatever components command it."""
 
     duration: float = 5.0
 

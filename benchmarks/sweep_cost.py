@@ -10,9 +10,9 @@ from typing import Any
 import mujoco.batch
 
 import mjrig
+from mjrig.lab.rollouts.scenarios import FreeRun
 from mjrig.lab.sweep.runner import sweep
 from mjrig.lab.sweep.search_space import Range, Space
-from mjrig.lab.sweep.sweep_tests import FreeRun
 
 SCENE = Path(__file__).parent.parent / "config" / "scenes" / "quadruped.yaml"
 BAR = 1.2

@@ -5,22 +5,22 @@ from typing import TYPE_CHECKING
 from mjrig.core.lazy_exports import exports
 
 if TYPE_CHECKING:
-    from mjrig.lab.responses.joint_bench import Bench as Bench
-    from mjrig.lab.responses.joint_bench import Response as Response
-    from mjrig.lab.responses.response import Kind as Kind
-    from mjrig.lab.responses.response import Metrics as Metrics
-    from mjrig.lab.responses.response import Signal as Signal
-    from mjrig.lab.responses.response import Trace as Trace
-    from mjrig.lab.responses.response import measure as measure
+    from mjrig.lab.rollouts.joint_bench import Bench as Bench
+    from mjrig.lab.rollouts.joint_bench import Response as Response
+    from mjrig.lab.rollouts.signals import Kind as Kind
+    from mjrig.lab.rollouts.signals import Metrics as Metrics
+    from mjrig.lab.rollouts.signals import Signal as Signal
+    from mjrig.lab.rollouts.signals import Trace as Trace
+    from mjrig.lab.rollouts.signals import measure as measure
 
 _HOME = {
-    "Bench": "lab.responses.joint_bench",
-    "Kind": "lab.responses.response",
-    "measure": "lab.responses.response",
-    "Metrics": "lab.responses.response",
-    "Response": "lab.responses.joint_bench",
-    "Signal": "lab.responses.response",
-    "Trace": "lab.responses.response",
+    "Bench": "lab.rollouts.joint_bench",
+    "Kind": "lab.rollouts.signals",
+    "measure": "lab.rollouts.signals",
+    "Metrics": "lab.rollouts.signals",
+    "Response": "lab.rollouts.joint_bench",
+    "Signal": "lab.rollouts.signals",
+    "Trace": "lab.rollouts.signals",
 }
 
 if not TYPE_CHECKING:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from mjrig.lab.gains.assignment import Wish as Wish
     from mjrig.lab.gains.assignment import assign as assign
     from mjrig.lab.gains.assignment import assign_report as assign_report
+    from mjrig.lab.replay.replay_test import ReplayTest as ReplayTest
     from mjrig.lab.responses.frequency_response import FrequencyResponse as FrequencyResponse
     from mjrig.lab.responses.gain_report import gain_report as gain_report
     from mjrig.lab.responses.gain_suite import GainReport as GainReport
@@ -21,17 +22,16 @@ if TYPE_CHECKING:
     from mjrig.lab.responses.joint_response import JointResponse as JointResponse
     from mjrig.lab.responses.joint_response import respond as respond
     from mjrig.lab.responses.response_report import respond_report as respond_report
-    from mjrig.lab.sweep.domain_randomisation import Randomisation as Randomisation
+    from mjrig.lab.rollouts.randomisation import Randomisation as Randomisation
+    from mjrig.lab.rollouts.results import Objective as Objective
+    from mjrig.lab.rollouts.results import Results as Results
+    from mjrig.lab.rollouts.scenarios import FreeRun as FreeRun
+    from mjrig.lab.rollouts.scenarios import SignalTest as SignalTest
     from mjrig.lab.sweep.optimisation import Optimised as Optimised
     from mjrig.lab.sweep.optimisation import optimise as optimise
-    from mjrig.lab.sweep.results import Objective as Objective
-    from mjrig.lab.sweep.results import Results as Results
     from mjrig.lab.sweep.runner import sweep as sweep
     from mjrig.lab.sweep.search_space import Choices as Choices
     from mjrig.lab.sweep.search_space import Space as Space
-    from mjrig.lab.sweep.sweep_tests import FreeRun as FreeRun
-    from mjrig.lab.sweep.sweep_tests import ReplayTest as ReplayTest
-    from mjrig.lab.sweep.sweep_tests import SignalTest as SignalTest
 
 _HOME = {
     "assign": "lab.gains.assignment",
@@ -42,22 +42,22 @@ _HOME = {
     "Fit": "lab.fit.identification",
     "fit": "lab.fit.identification",
     "fit_report": "lab.fit.report",
-    "FreeRun": "lab.sweep.sweep_tests",
+    "FreeRun": "lab.rollouts.scenarios",
     "FrequencyResponse": "lab.responses.frequency_response",
     "gain_report": "lab.responses.gain_report",
     "GainReport": "lab.responses.gain_suite",
     "Inertia": "lab.gains.assignment",
     "JointResponse": "lab.responses.joint_response",
-    "Objective": "lab.sweep.results",
+    "Objective": "lab.rollouts.results",
     "optimise": "lab.sweep.optimisation",
     "Optimised": "lab.sweep.optimisation",
     "put_fit": "lab.fit.report",
-    "Randomisation": "lab.sweep.domain_randomisation",
-    "ReplayTest": "lab.sweep.sweep_tests",
+    "Randomisation": "lab.rollouts.randomisation",
+    "ReplayTest": "lab.replay.replay_test",
     "respond": "lab.responses.joint_response",
     "respond_report": "lab.responses.response_report",
-    "Results": "lab.sweep.results",
-    "SignalTest": "lab.sweep.sweep_tests",
+    "Results": "lab.rollouts.results",
+    "SignalTest": "lab.rollouts.scenarios",
     "Space": "lab.sweep.search_space",
     "sweep": "lab.sweep.runner",
     "Wish": "lab.gains.assignment",

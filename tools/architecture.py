@@ -43,6 +43,7 @@ PACKAGES = {
         "mjrig.data.gym",
         "mjrig.lab.report",
         "mjrig.lab.check",
+        "mjrig.lab.rollouts",
         "mjrig.lab.responses",
         "mjrig.lab.gains",
         "mjrig.lab.replay",

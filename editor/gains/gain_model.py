@@ -36,7 +36,7 @@ from mjrig.lab.check.feedback_loops import inverse_mass
 from mjrig.lab.gains.assignment import damping_ratio, frequency
 from mjrig.lab.gains.gain_presets import save_preset
 from mjrig.lab.gains.gain_rows import LIMIT, Change, GainRow, arrays, gain_rows
-from mjrig.lab.responses.response import Signal
+from mjrig.lab.rollouts.signals import Signal
 
 # Gain monitor -------------------------------------------------------------------------------------
 # Live values of the gain table: saturation, tracking errors, inertias.

@@ -17,8 +17,8 @@ from mjrig.editor.ui.layout import px, size
 from mjrig.editor.ui.number_cell import number_cell
 from mjrig.editor.ui.panel import Panel
 from mjrig.lab.gains.gain_rows import GainRow
-from mjrig.lab.responses.joint_bench import Response
-from mjrig.lab.responses.response import Kind, Metrics, Signal, Trace
+from mjrig.lab.rollouts.joint_bench import Response
+from mjrig.lab.rollouts.signals import Kind, Metrics, Signal, Trace
 
 # Jog slider ---------------------------------------------------------------------------------------
 # The jog slider: the setpoint of one actuator of the running robot, moved while it is held.

@@ -20,7 +20,7 @@ from mjrig.editor.session.session import Session
 from mjrig.editor.session.simulation import Simulation
 from mjrig.editor.text import tr
 from mjrig.lab.gains.gain_rows import holder_of
-from mjrig.lab.responses.joint_bench import (
+from mjrig.lab.rollouts.joint_bench import (
     Bench,
     Response,
     ResponseRecorder,
@@ -28,7 +28,7 @@ from mjrig.lab.responses.joint_bench import (
     respond,
     scales_of,
 )
-from mjrig.lab.responses.response import Signal
+from mjrig.lab.rollouts.signals import Signal
 
 #: How long the gains must stay as they are before a test is run again [s].
 DEBOUNCE = 0.15

@@ -16,12 +16,12 @@ from mjrig.lab.gains.assignment import AssignmentPlan, Wish, assign
 from mjrig.lab.responses.gain_suite import GainReport, check_gains
 from mjrig.lab.responses.gain_test import GainTest
 from mjrig.lab.responses.joint_response import JointResponse, respond
-from mjrig.lab.responses.response import Signal
-from mjrig.lab.sweep.domain_randomisation import Randomisation
-from mjrig.lab.sweep.runner import Swept, examine, sweep
-from mjrig.lab.sweep.scene_bundle import LocalScene
-from mjrig.lab.sweep.search_space import Parameter, Space
-from mjrig.lab.sweep.tasks import Scenario
+from mjrig.lab.rollouts.experiment import Scenario
+from mjrig.lab.rollouts.randomisation import Randomisation
+from mjrig.lab.rollouts.scene_bundle import LocalScene
+from mjrig.lab.rollouts.signals import Signal
+from mjrig.lab.sweep.runner import Swept, sweep
+from mjrig.lab.sweep.search_space import Space
 
 #: Called with the fraction done, None where it is unknown, and a description of the present work.
 Report = Callable[[float | None, str], object]
@@ -205,21 +205,15 @@ class SweepJob:
             MjrigError: the job failed.
         """
         report(None, tr("testing the ends of the ranges"))
-        scene, randomise = self.scene.load(), Randomisation.read(self.randomise)
-        parameters: list[Parameter] = [*self.space.choices, *self.space.ranges]
-        plan = examine(
-            scene, parameters, self.scenario, actor=self.joints.actor, randomisation=randomise
-        )
         return sweep(
-            scene,
+            self.scene.load(),
             self.space,
             self.scenario,
             objective=self.objective,
             actor=self.joints.actor,
-            randomise=randomise,
+            randomise=Randomisation.read(self.randomise),
             seeds=self.seeds,
-            # A batch has all cores as threads; worlds one by one take a process per core.
-            executor="processes" if plan.why_not_batched else "inline",
+            executor="auto",
             report=lambda done, total: report(
                 done / max(1, total), tr("{done} of {total}", done=done, total=total)
             ),

@@ -28,7 +28,7 @@ from mjrig.lab.fit.identification import Fit
 from mjrig.lab.gains.assignment import AssignmentPlan
 from mjrig.lab.gains.gain_rows import Change, GainRow
 from mjrig.lab.responses.gain_report import write_report
-from mjrig.lab.sweep import results
+from mjrig.lab.sweep import best_point
 from mjrig.lab.sweep.runner import Swept
 
 
@@ -238,7 +238,7 @@ class Tune:
         with self.state.session.edit(
             tr("Best of {count} points", count=len(swept.ranking))
         ) as scene:
-            results.put(scene, swept.plan.job, values)
+            best_point.put(scene, swept.plan.experiment, values)
 
     def _working_point(self, swept: Swept) -> Mapping[str, Any]:
         values = self._point(swept)
@@ -291,7 +291,7 @@ class Tune:
             report.save(result, self.state.scene, path)
             return ""
         values = self._working_point(result)
-        return results.write_preset(path, self.state.scene, result.plan.job, values)
+        return best_point.write_preset(path, self.state.scene, result.plan.experiment, values)
 
 
 def key_of(task: TuneTask) -> str:

@@ -41,8 +41,8 @@ from mjrig.lab.gains import assignment
 from mjrig.lab.gains.assignment import AssignmentPlan
 from mjrig.lab.responses import response_report
 from mjrig.lab.responses.joint_response import JointResponse
-from mjrig.lab.responses.response import Kind
-from mjrig.lab.sweep.results import Ranked
+from mjrig.lab.rollouts.results import Ranked
+from mjrig.lab.rollouts.signals import Kind
 from mjrig.lab.sweep.runner import Swept
 
 # Tune results -------------------------------------------------------------------------------------
@@ -214,7 +214,7 @@ def _picture(finished: Finished) -> SweepPicture:
 
 
 def _ranking(tune: Tune, swept: Swept, names: Sequence[str]) -> None:
-    metrics = swept.plan.job.scenario.metrics
+    metrics = swept.plan.experiment.scenario.metrics
     shown = swept.ranking[:LISTED]
     header = ("", *names, swept.objective.text, *(m for m in metrics if m != swept.objective.text))
     if not _begin("ranking", header, min(len(shown), VISIBLE), int(imgui.TableFlags_.scroll_y)):

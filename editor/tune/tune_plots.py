@@ -17,7 +17,7 @@ from mjrig.lab.fit.identification import Fit
 from mjrig.lab.fit.report import effort_units, position_units
 from mjrig.lab.responses.frequency_response import FrequencyResponse
 from mjrig.lab.responses.joint_response import JointResponse
-from mjrig.lab.sweep.results import Ranked
+from mjrig.lab.rollouts.results import Ranked
 from mjrig.lab.sweep.results_plot import Heat, PlotAxis, short, worked
 
 # Tune plots ---------------------------------------------------------------------------------------

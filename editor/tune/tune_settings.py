@@ -20,12 +20,13 @@ from mjrig.editor.tune.tune_jobs import (
 from mjrig.lab.fit.plant import OF_JOINTS
 from mjrig.lab.gains.assignment import Inertia, Wish
 from mjrig.lab.gains.gain_rows import GainRow, rounded
+from mjrig.lab.replay.replay_test import ReplayTest
 from mjrig.lab.responses.gain_test import GainTest
-from mjrig.lab.responses.response import Kind, Signal
-from mjrig.lab.sweep.scene_bundle import LocalScene
+from mjrig.lab.rollouts.experiment import Scenario
+from mjrig.lab.rollouts.scenarios import FreeRun, SignalTest
+from mjrig.lab.rollouts.scene_bundle import LocalScene
+from mjrig.lab.rollouts.signals import Kind, Signal
 from mjrig.lab.sweep.search_space import Choices, Range, Space
-from mjrig.lab.sweep.sweep_tests import FreeRun, ReplayTest, SignalTest
-from mjrig.lab.sweep.tasks import Scenario
 
 TESTS = ("signal", "run", "replay")
 WAYS = ("grid", "lhs", "random")

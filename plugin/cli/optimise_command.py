@@ -69,7 +69,7 @@ def add(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Search and print the result."""
     from mjrig.core.names import how_many
-    from mjrig.lab.sweep.domain_randomisation import Randomisation
+    from mjrig.lab.rollouts.randomisation import Randomisation
     from mjrig.lab.sweep.optimisation import optimise
     from mjrig.lab.sweep.search_space import Choices, Range
 

@@ -18,10 +18,10 @@ from mjrig.cli.terminal import examples
 
 if TYPE_CHECKING:
     from mjrig.core.scene.editing.scene import Scene
-    from mjrig.lab.sweep.results import Ranked
-    from mjrig.lab.sweep.runner import SweepPlan
+    from mjrig.lab.rollouts.experiment import Scenario
+    from mjrig.lab.rollouts.plan import ExperimentPlan
+    from mjrig.lab.rollouts.results import Ranked
     from mjrig.lab.sweep.search_space import Choices, Range
-    from mjrig.lab.sweep.tasks import Scenario
 
 
 # Sweep options ------------------------------------------------------------------------------------
@@ -160,8 +160,9 @@ def scenario_of(options: argparse.Namespace) -> "Scenario":
         MjrigError: a word or number is wrong.
     """
     from mjrig.core.errors import MjrigError, PropertyError
-    from mjrig.lab.responses.response import Kind, Signal
-    from mjrig.lab.sweep.sweep_tests import FreeRun, ReplayTest, SignalTest
+    from mjrig.lab.replay.replay_test import ReplayTest
+    from mjrig.lab.rollouts.scenarios import FreeRun, SignalTest
+    from mjrig.lab.rollouts.signals import Kind, Signal
 
     if options.signal is None and (options.joint or options.together):
         raise PropertyError("--joint and --together are for --signal")
@@ -195,7 +196,7 @@ def check_results(
             writes one is missing.
     """
     from mjrig.core.errors import MissingExtraError
-    from mjrig.lab.sweep.results import check_preset, check_scene
+    from mjrig.lab.sweep.best_point import check_preset, check_scene
     from mjrig.lab.sweep.runner import examine
 
     if options.parquet and find_spec("pyarrow") is None:
@@ -206,23 +207,23 @@ def check_results(
         check_scene(options.best_scene, scene)
     if options.best is not None:
         plan = examine(scene, parameters, scenario_of(options), actor=options.actor)
-        check_preset(scene, plan.job, [p.name for p in parameters])
+        check_preset(scene, plan.experiment, [p.name for p in parameters])
 
 
 def finish(
     options: argparse.Namespace,
     scene: "Scene",
-    plan: "SweepPlan",
+    plan: "ExperimentPlan",
     ranking: "list[Ranked]",
     names: tuple[str, ...],
     objective: str,
 ) -> list[str]:
     """Write the requested files; returns the lines to print."""
     from mjrig.core.errors import MjrigError
-    from mjrig.lab.sweep.results import write_preset, write_scene
+    from mjrig.lab.sweep.best_point import write_preset, write_scene
     from mjrig.lab.sweep.results_plot import heat_map, parallel_coordinates, varying
 
-    lines = table_of(ranking, names, plan.job.scenario.metrics)
+    lines = table_of(ranking, names, plan.experiment.scenario.metrics)
     best = next(iter(ranking), None)
     if best is None or best.score == float("inf"):
         errors = [row.error or row.status for r in ranking for row in r.rows]
@@ -231,7 +232,7 @@ def finish(
             f"all are in {options.output / 'results.csv'}"
         )
     if options.best is not None:
-        note = write_preset(options.best, scene, plan.job, best.values)
+        note = write_preset(options.best, scene, plan.experiment, best.values)
         lines.append(f"best gains: {options.best}{note}")
     if options.plot:
         parallel, heat = (options.output / f"{name}.png" for name in ("parallel", "heatmap"))
@@ -243,7 +244,7 @@ def finish(
         else:
             lines.append("no heat map: it needs two parameters that vary")
     if options.best_scene is not None:
-        write_scene(options.best_scene, scene, plan.job, best.values)
+        write_scene(options.best_scene, scene, plan.experiment, best.values)
         lines.append(f"best values: {options.best_scene}")
     return lines
 
@@ -345,7 +346,7 @@ def add(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Sweep and print the result."""
     from mjrig.core.errors import PropertyError
-    from mjrig.lab.sweep.domain_randomisation import Randomisation
+    from mjrig.lab.rollouts.randomisation import Randomisation
     from mjrig.lab.sweep.runner import sweep
     from mjrig.lab.sweep.search_space import Choices, Range, Space
 

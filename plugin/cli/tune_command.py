@@ -151,8 +151,8 @@ def _count(text: str) -> int:
 
 def _respond(options: argparse.Namespace) -> int:
     from mjrig.lab.responses.joint_response import respond
-    from mjrig.lab.responses.response import Kind, Signal
     from mjrig.lab.responses.response_report import plot, report_data, respond_report, write_csv
+    from mjrig.lab.rollouts.signals import Kind, Signal
 
     given = (options.frequency, options.end_frequency, options.duration)
     numbers = [d if g is None else g for g, d in zip(given, DEFAULTS[options.signal], strict=True)]

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mjrig.core.arrays import FloatArray
+from mjrig.lab.rollouts.metrics import metric
 
 #: Acceleration of gravity for the cost of transport [m/s²].
 GRAVITY = 9.81
@@ -15,31 +16,15 @@ LEAST_SPEED = 0.1
 #: σ² of the tracking score, as in the rewards of Isaac Lab.
 KERNEL = 0.25
 
-#: Unit and definition of each; samples are of the policy's ticks after `settle`, before a fall.
-DEFINITIONS = {
-    "fell": ("", "1 if the base leaned by 60°, sank to half its height above the ground, or a body "
-             "of `terminate` touched the ground"),
-    "survival": ("s", "time of the fall, else the duration"),
-    "lin_vel_rmse": ("m/s", "root mean square of the horizontal velocity error, yaw-aligned frame"),
-    "yaw_rate_rmse": ("rad/s", "root mean square of the error of the base's angular velocity in z"),
-    "tracking_score": ("", "mean of exp(−error²/0.25) of the horizontal velocity"),
-    "velocity_gain": ("", "mean velocity along the command / commanded speed"),
-    "drift": ("m", "distance from where the command leads, at the end"),
-    "heading_drift": ("rad", "heading at the end minus the integral of the commanded yaw rate"),
-    "power": ("W", "mean of Σ|τ·q̇| over actuators and physics steps: nothing is regenerated"),
-    "positive_power": ("W", "mean of Σ max(τ·q̇, 0) over actuators and physics steps"),
-    "cost_of_transport": ("", "energy of `power` / (m·g·distance); none below 0.2 m"),
-    "distance": ("m", "length of the way of the base in the plane"),
-    "torque_rms": ("N·m", "root mean square of the applied effort over joints"),
-    "saturation": ("", "share of joint samples whose commanded effort was limited"),
-    "joint_limit_use": ("", "share of joint samples within 5 % of an end of the joint's range"),
-    "action_rate": ("rad", "root mean square of the change of setpoints from tick to tick"),
-    "action_acceleration": ("rad", "the same of second differences"),
-    "joint_acceleration": ("rad/s²", "mean of |Δq̇|/Δt at the policy's rate"),
-    "base_shake": ("rad/s", "root mean square of the base's roll and pitch rates"),
-    "foot_slip": ("", "way that bodies slide on the ground (contact above 1 N) / distance"),
-}  # fmt: skip
-METRICS = tuple(DEFINITIONS)
+#: Of the policy's ticks after `settle`, before a fall.
+METRICS = (
+    "fell", "survival", "lin_vel_rmse", "yaw_rate_rmse", "tracking_score", "velocity_gain", "drift",
+    "heading_drift", "power", "positive_power", "cost_of_transport", "distance", "torque_rms",
+    "saturation", "joint_limit_use", "action_rate", "action_acceleration", "joint_acceleration",
+    "base_shake", "foot_slip",
+)  # fmt: skip
+#: Unit and definition of each.
+DEFINITIONS = {name: (metric(name).unit, metric(name).meaning) for name in METRICS}
 
 
 @dataclass

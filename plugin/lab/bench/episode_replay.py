@@ -9,16 +9,16 @@ import numpy as np
 
 from mjrig.core.errors import MjrigError
 from mjrig.core.sim.rendering import Framing, State, draw_loop, state_of
-from mjrig.core.sim.world import World
 from mjrig.data.recording.recorder import Recorder
 from mjrig.lab.bench.episode_metrics import episode_metrics
 from mjrig.lab.bench.runner import Benched, Entrant, Film, TaskResult, task_scene
 from mjrig.lab.bench.suite import TaskLevel
 from mjrig.lab.bench.trial import PolicyTrial, record_episode
-from mjrig.lab.sweep.domain_randomisation import Randomisation
-from mjrig.lab.sweep.hosts import WorldHost
-from mjrig.lab.sweep.results import SweepRow
-from mjrig.lab.sweep.tasks import Rig, SweepSetup, SweepTask, draws
+from mjrig.lab.rollouts.experiment import Experiment
+from mjrig.lab.rollouts.randomisation import Randomisation
+from mjrig.lab.rollouts.results import SweepRow
+from mjrig.lab.rollouts.scene_bundle import LocalScene
+from mjrig.lab.rollouts.worker import open_host
 
 # Recorded -----------------------------------------------------------------------------------------
 # One episode of a bench run again, bit by bit: for a recording of it, or a film.
@@ -36,16 +36,14 @@ class Episode:
     ) -> None:
         if entrant.problem:
             raise MjrigError(f"{entrant.path}: {entrant.problem}")
-        scene = task_scene(entrant, level)
-        self.world = World(scene, execution, seed=scene.seed + seed if draws(scene) else None)
         self._drawn, self._seed = Randomisation.read(level.randomise), seed
         self._trial = PolicyTrial.of(level.task)
-        job = SweepSetup(entrant.actor, self._trial, self._drawn, execution)
-        Rig(self.world, job).configure(SweepTask("", (), seed))
-        self._host = WorldHost(self.world, entrant.actor)
-        if self._drawn.start:
-            count = len(self._host.readout.names)
-            self._host.displace([self._drawn.start_offsets(seed, count)])
+        scene = LocalScene.of(task_scene(entrant, level))
+        experiment = Experiment(
+            scene, self._trial, entrant.actor, randomisation=self._drawn, execution=execution
+        )
+        self._host = open_host(experiment, experiment.vary(seed=seed))
+        self.world = self._host.world
 
     @property
     def base_body(self) -> str:

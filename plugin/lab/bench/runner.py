@@ -14,13 +14,14 @@ from mjrig.core.sim.world import World
 from mjrig.lab.bench.episode_metrics import METRICS
 from mjrig.lab.bench.suite import BenchSuite, TaskLevel
 from mjrig.lab.bench.trial import PolicyTrial
-from mjrig.lab.sweep.domain_randomisation import Randomisation
-from mjrig.lab.sweep.executors import Pool, open_pool
-from mjrig.lab.sweep.results import SweepRow
+from mjrig.lab.rollouts.backends import Pool, open_pool
+from mjrig.lab.rollouts.experiment import DIVERGED, OK
+from mjrig.lab.rollouts.randomisation import Randomisation
+from mjrig.lab.rollouts.results import SweepRow
+from mjrig.lab.rollouts.scene_bundle import LocalScene
+from mjrig.lab.rollouts.worker import build_world
 from mjrig.lab.sweep.runner import WorkInterrupted, check_seeds, sweep
-from mjrig.lab.sweep.scene_bundle import LocalScene
 from mjrig.lab.sweep.search_space import Space
-from mjrig.lab.sweep.tasks import DIVERGED, OK
 
 #: The word of a suite for the actor under test.
 ROBOT = "robot"
@@ -42,7 +43,7 @@ class Entrant:
         file = path / "scene.yaml" if path.is_dir() else path
         try:
             scene = Scene.load(file, trust=trust)
-            return cls(name, file, scene, _actor_of(World(scene)))
+            return cls(name, file, scene, _actor_of(build_world(scene)))
         except MjrigError as error:
             return cls(name, file, problem=" ".join(str(error).split()))
 

@@ -23,7 +23,7 @@ from mjrig.core.properties.has_properties import HasProperties
 from mjrig.core.properties.nested_kinds import NestedList
 from mjrig.core.properties.scalar_kinds import Choice, Float, Int, Patterns, Text
 from mjrig.core.yaml_text.yaml_document import MAX_CHARACTERS, Document, format_path
-from mjrig.lab.sweep.domain_randomisation import Randomisation
+from mjrig.lab.rollouts.randomisation import Randomisation
 
 # Suite --------------------------------------------------------------------------------------------
 # BenchSuite: the declaration of a suite file, the tasks that policies are compared on.

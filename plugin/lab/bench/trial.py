@@ -1,7 +1,7 @@
-"""PolicyTrial: one episode of a task as a test of a sweep, with ground contact and slip."""
+"""PolicyTrial: one episode of a task as a scenario of rollouts, with ground contact and slip."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,12 +15,12 @@ from mjrig.core.control.policy import PolicyComponent, running_policies
 from mjrig.core.errors import BindingError
 from mjrig.core.pattern_program import pattern_budget
 from mjrig.core.patterns import compile_pattern
-from mjrig.core.sim.world import World
 from mjrig.lab.bench.episode_metrics import METRICS, EpisodeLog, episode_metrics
 from mjrig.lab.bench.suite import BenchTask, schedule, velocity_columns
-from mjrig.lab.sweep.domain_randomisation import Bumps, Randomisation, disturb_policies
-from mjrig.lab.sweep.hosts import Host, WorldHost, driven
-from mjrig.lab.sweep.sweep_tests import SUNK, UPRIGHT
+from mjrig.lab.rollouts.experiment import PlainScenario, Variation
+from mjrig.lab.rollouts.hosts import Host, WorldHost, driven
+from mjrig.lab.rollouts.randomisation import Bumps, Randomisation, disturb_policies
+from mjrig.lab.rollouts.scenarios import SUNK, UPRIGHT
 
 # Ground -------------------------------------------------------------------------------------------
 # The ground under a robot: height above it, what touches it, and how far that slides.
@@ -110,11 +110,11 @@ class GroundContacts:
 
 
 # Trial --------------------------------------------------------------------------------------------
-# PolicyTrial: one episode of a task as a test of a sweep, which brings executors and resuming.
+# PolicyTrial: one episode of a task as a scenario of rollouts, which bring back ends and resuming.
 
 
 @dataclass(frozen=True)
-class PolicyTrial:
+class PolicyTrial(PlainScenario):
     """An episode of a policy on a task; `text` is the task's data as JSON."""
 
     text: str
@@ -132,11 +132,6 @@ class PolicyTrial:
         return BenchTask(**json.loads(self.text))
 
     @property
-    def batchable(self) -> bool:
-        """Whether many worlds can run it at once."""
-        return False
-
-    @property
     def duration(self) -> float:
         """Simulated time [s]."""
         return float(self.task.duration)
@@ -146,15 +141,13 @@ class PolicyTrial:
         """Names of the metrics."""
         return METRICS
 
-    def prepare(self, world: World) -> None:
-        """Nothing to prepare."""
-
     def run(
-        self, host: Host, randomisation: Randomisation, seeds: list[int]
+        self, host: Host, randomisation: Randomisation, variations: Sequence[Variation]
     ) -> list[dict[str, float]]:
         """The metrics of the one world, from its present state."""
         assert isinstance(host, WorldHost)
-        return [episode_metrics(record_episode(host, self.task, randomisation, seeds[0]))]
+        seed = variations[0].seed
+        return [episode_metrics(record_episode(host, self.task, randomisation, seed))]
 
 
 def policy_of(robot: Articulation) -> PolicyComponent:
@@ -224,14 +217,14 @@ class _Episode:
 
     def _advance(self, n: int) -> None:
         """Step one by one, since power changes within a tick."""
-        step, data, k = self._host.world.step, self._data, self._filled
-        force, speed = data.actuator_force, data.actuator_velocity
-        for i in range(k, k + n):
-            step()
-            self._forces[i] = force
-            self._speeds[i] = speed
-        self._filled = k + n
-        self._host.look_for_divergence()
+        force, speed = self._data.actuator_force, self._data.actuator_velocity
+
+        def sample() -> None:
+            self._forces[self._filled] = force
+            self._speeds[self._filled] = speed
+            self._filled += 1
+
+        self._host.step_each(n, sample)
 
     def _look(self) -> tuple[float, bool]:
         """Sliding speed of what touches the ground, and whether the robot has fallen."""

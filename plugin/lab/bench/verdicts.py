@@ -17,6 +17,7 @@ from mjrig.lab.replay.diagnosis.order_probe import (
     telling_command,
     unclear,
 )
+from mjrig.lab.rollouts.worker import build_world
 
 # Thresholds ---------------------------------------------------------------------------------------
 # Thresholds of a bench for continuous integration: shares of episodes that must stay up.
@@ -77,7 +78,7 @@ def add_suspicions(found: Benched) -> None:
 def suspicions(entrant: Entrant) -> list[str]:
     """What the pre-flight finds and whether another joint order does better."""
     assert entrant.scene is not None
-    world = World(entrant.scene)
+    world = build_world(entrant.scene)
     notes = [
         f"pre-flight {finding.level}: {finding.where}: {finding.text}"
         for finding in findings(world)

@@ -49,7 +49,7 @@ from mjrig.lab.fit.plant import (
 )
 from mjrig.lab.fit.search import Report
 from mjrig.lab.fit.simulation import MotionOptions
-from mjrig.lab.responses.actuator_selection import way_to_motors
+from mjrig.lab.rollouts.actuator_selection import way_to_motors
 
 # Evidence -----------------------------------------------------------------------------------------
 # The choice of evidence: what is found by motion, and what by efforts.

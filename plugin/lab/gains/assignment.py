@@ -24,9 +24,10 @@ from mjrig.lab.gains.gain_rows import Change, GainRow, gain_rows, rounded, set_g
 from mjrig.lab.gains.pose_sampling import SampledPoses, Seen, active_equalities
 from mjrig.lab.gains.stability_limits import put_gains, stable_shares
 from mjrig.lab.report.output import format_table
-from mjrig.lab.responses.actuator_selection import Chosen, Skipped, choose
 from mjrig.lab.responses.frequency_response import LinearResponse, Mode
-from mjrig.lab.responses.joint_bench import suspend
+from mjrig.lab.rollouts.actuator_selection import Chosen, Skipped, choose
+from mjrig.lab.rollouts.joint_bench import suspend
+from mjrig.lab.rollouts.worker import build_world
 
 # Second order -------------------------------------------------------------------------------------
 # Second-order model of a joint under PD: M q̈ + kv q̇ + kp q = kp q*.
@@ -292,7 +293,7 @@ def assign(
     if poses < 0:
         raise PropertyError(f"poses must be >= 0, got {poses}")
     scene = scene if isinstance(scene, Scene) else Scene.load(scene)
-    world = World(scene)
+    world = build_world(scene)
     chosen, skipped = _with_gains(*choose(world, actor, joint))
     rows = {(r.actor, r.actuator): r for r in gain_rows(world, scene)}
     looked = SampledPoses(world, poses, seed)
@@ -367,7 +368,7 @@ def _as_its_twin(wish: Wish, asked: Sequence[Assignment], i: int, j: int) -> Ass
 
 def _with_modes(scene: Scene, found: Sequence[Assignment]) -> list[Assignment]:
     """With what the coupled robot does with all new gains on."""
-    world = World(scene)
+    world = build_world(scene)
     places = {(c.robot.name, c.binding.actuator): c for c in choose(world)[0]}
     chosen = [places[a.row.actor, a.row.actuator] for a in found]
     put_gains(chosen, lambda i, share: (found[i].kp, found[i].kv))

@@ -10,7 +10,7 @@ import numpy as np
 from mjrig.core.arrays import FloatArray
 from mjrig.core.sim.world import World
 from mjrig.lab.check.feedback_loops import Group, Indices, groups
-from mjrig.lab.responses.actuator_selection import Chosen
+from mjrig.lab.rollouts.actuator_selection import Chosen
 
 #: Sampled poses that a search begins with.
 STARTS = 5

@@ -12,7 +12,7 @@ from mjrig.lab.check.feedback_loops import Drive, Group
 from mjrig.lab.check.stability import ROOM
 from mjrig.lab.gains.gain_rows import holder_of
 from mjrig.lab.gains.pose_sampling import SampledPoses
-from mjrig.lab.responses.actuator_selection import Chosen
+from mjrig.lab.rollouts.actuator_selection import Chosen
 
 #: A frequency is lowered by this factor at a time, so many times before the joint is chosen again.
 LOWER, TIMES = 0.995, 8

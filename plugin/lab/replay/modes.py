@@ -19,10 +19,8 @@ from mjrig.data.recording.recording import ActorRecording, Recording
 from mjrig.lab.replay.comparison import (
     Comparison,
     JointError,
-    Track,
     base_of,
     compare,
-    record,
     saturation,
 )
 from mjrig.lab.replay.diagnosis.order_probe import (
@@ -56,6 +54,7 @@ from mjrig.lab.replay.result import (
 from mjrig.lab.replay.source import recorded_schedule, recorded_seed, scene_name
 from mjrig.lab.replay.start_state import recorded_memory, start, unknown_notes
 from mjrig.lab.replay.trials import PolicyRun, run_policy, run_trials, statistics, untried
+from mjrig.lab.rollouts.tracks import Track, record
 
 # Kinematic mode -----------------------------------------------------------------------------------
 # Mode kinematic: show the recorded poses without simulating.

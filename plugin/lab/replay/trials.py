@@ -1,77 +1,36 @@
 """Perturbed trials of a policy: start pose, friction, payload, motor strength, pushes."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 
 from mjrig.core.arrays import FloatArray
 from mjrig.core.control.articulation import Articulation
 from mjrig.core.control.policy import PolicyComponent
-from mjrig.core.processes.process_pool import ProcessPool
-from mjrig.core.properties.component import ActorComponent
-from mjrig.core.scene.editing.scene import Scene
 from mjrig.core.sim.world import World
 from mjrig.data.recording.recording import Recording
-from mjrig.lab.replay.comparison import Track, base_of, record, saturation, yaw
+from mjrig.lab.replay.comparison import base_of, saturation, yaw
 from mjrig.lab.replay.matching import base_joint, joints_of, match
 from mjrig.lab.replay.plant_edit import PlantEdit
 from mjrig.lab.replay.policy_loop import command_policy
 from mjrig.lab.replay.result import Trial
 from mjrig.lab.replay.start_state import start
-
-# World copy ---------------------------------------------------------------------------------------
-# Copies of a running world: for other processes, and for options fixed at build time.
-
-
-@dataclass(frozen=True)
-class WorldCopy:
-    """A world as text and parts: the scene, and the components of its actors as they are."""
-
-    scene: str
-    base: Path
-    trusted: tuple[Path, ...]
-    execution: str
-    components: Mapping[str, tuple[ActorComponent, ...]]
-    seed: int | None = None
-
-    def make(self, sim: Mapping[str, object] | None = None) -> World:
-        """The world, at its start, with other simulation options if given."""
-        scene = Scene.parse(self.scene, base=self.base, trust=self.trusted)
-        for name, value in (sim or {}).items():
-            scene.set(f"sim.{name}", value)
-        world = World(scene, self.execution, seed=self.seed)
-        for name, wanted in self.components.items():
-            robot = world[name]
-            for component in robot.components[::-1]:
-                robot.remove_component(component)
-            for component in wanted:
-                robot.add_component(component.copy())
-        world.reset()
-        return world
-
-
-def copy_of(world: World, leave_out: tuple[str, int] | None = None) -> WorldCopy:
-    """What is needed to build a copy of this world; `leave_out` is an (actor, component index)."""
-    scene = world.scene
-    components = {
-        name: tuple(
-            c.copy() for i, c in enumerate(robot.components) if (name, i) != leave_out
-        )
-        for name, robot in world.articulations.items()
-    }  # fmt: skip
-    return WorldCopy(
-        scene.to_text(), scene.base, scene.reading.trusted, "python", components, world.seed
-    )
-
-
-def twin(world: World, sim: Mapping[str, object] | None = None) -> World:
-    """A new world of the same scene, with the components as they are now, and other options."""
-    return copy_of(world).make(sim)
-
+from mjrig.lab.rollouts.experiment import (
+    Experiment,
+    LiveWorld,
+    PlainScenario,
+    SceneSource,
+    Variation,
+)
+from mjrig.lab.rollouts.hosts import Host, WorldHost
+from mjrig.lab.rollouts.plan import ExperimentPlan
+from mjrig.lab.rollouts.randomisation import Randomisation
+from mjrig.lab.rollouts.run import traces
+from mjrig.lab.rollouts.tracks import Track, record
+from mjrig.lab.rollouts.world_copy import copy_of
 
 # Trials -------------------------------------------------------------------------------------------
 
@@ -266,36 +225,72 @@ def statistics(trials: Sequence[Trial]) -> str:
     return f"{up} of {len(trials)} runs stayed up"
 
 
-# Trial pool ---------------------------------------------------------------------------------------
-# Trials on several processes, each with its own world.
+# Trials of a policy -------------------------------------------------------------------------------
 
 
 PolicyCommand = tuple[Sequence[float] | None, Sequence[tuple[float, Sequence[float]]] | None]
 
 
-@dataclass(frozen=True)
-class TrialRunner:
-    """Runs trials in a separate process, each in a fresh world."""
+@dataclass(frozen=True, eq=False)
+class PerturbedPolicy(PlainScenario):
+    """A run of a policy with a perturbation, which is the case of a variation.
 
-    copy: WorldCopy
-    robot: str
+    Its trace is a `Trial`.
+    """
+
     policy: PolicyComponent
     command: PolicyCommand
     steps: int
+    timestep: float
     recording: Recording | None = None
+    robot: str = ""
 
-    def run(self, perturbation: Perturbation) -> Trial:
-        """One trial."""
-        world = self.copy.make()
-        robot, policy = world[self.robot], self.policy.copy()
-        robot.add_component(policy)
+    @property
+    def duration(self) -> float:
+        """Simulated time [s]."""
+        return self.steps * self.timestep
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Names of the metrics."""
+        return ("fell", "saturation")
+
+    def prepare(self, world: World) -> "CommandedPolicy":
+        """Put the policy in command of its robot."""
+        policy = self.policy.copy()
+        world[self.robot].add_component(policy)
         command_policy(policy, *self.command)
-        begin: Callable[[], object] = world.reset
-        if self.recording is not None:
-            matches = match(self.recording, world, self.robot)
-            begin = partial(start, world, self.recording, matches)
-        run = run_policy(world, robot, policy, self.steps, start=begin, perturbation=perturbation)
-        return run.trial
+        if self.recording is None:
+            return CommandedPolicy(policy, world.reset)
+        matches = match(self.recording, world, self.robot)
+        return CommandedPolicy(policy, partial(start, world, self.recording, matches))
+
+    def run(
+        self, host: Host, randomisation: Randomisation, variations: Sequence[Variation]
+    ) -> list[dict[str, float]]:
+        """The metrics of the one world."""
+        del randomisation  # perturbations are harder, and named in the report
+        assert isinstance(host, WorldHost) and isinstance(host.prepared, CommandedPolicy)
+        perturbation = variations[0].case
+        assert isinstance(perturbation, Perturbation)
+        done = run_policy(
+            host.world,
+            host.robot,
+            host.prepared.policy,
+            self.steps,
+            start=host.prepared.begin,
+            perturbation=perturbation,
+        )
+        host.traces[0] = done.trial
+        return [{"fell": float(done.trial.fell), "saturation": done.trial.saturation}]
+
+
+@dataclass(frozen=True)
+class CommandedPolicy:
+    """A policy that commands its robot, and how its runs begin."""
+
+    policy: PolicyComponent
+    begin: Callable[[], object]
 
 
 def run_trials(
@@ -315,14 +310,15 @@ def run_trials(
     Processes start their worlds from the scene, with the components as they are here now, and
     where the recording begins; what was changed in the model by hand is only known here.
     """
-    chosen = perturbations(count, seed)
-    if workers <= 1 or count <= 1:
-        return [
-            run_policy(world, robot, policy, steps, start=begin, perturbation=p).trial
-            for p in chosen
-        ]
+    scenario = PerturbedPolicy(policy.copy(), command, steps, world.timestep, recording, robot.name)
+    is_here = workers <= 1 or count <= 1
     index = robot.components.index(policy)
-    made = copy_of(world, leave_out=(robot.name, index))
-    given = (made, robot.name, policy.copy(), command, steps, recording)
-    with ProcessPool(min(workers, count), TrialRunner, *given) as pool:
-        return list(pool.map(TrialRunner.run, chosen))
+    source: SceneSource = (
+        LiveWorld(world, CommandedPolicy(policy, begin))
+        if is_here
+        else copy_of(world, leave_out=(robot.name, index))
+    )
+    experiment = Experiment(source, scenario, robot.name)
+    experiment = experiment.with_cases(perturbations(count, seed))
+    plan = ExperimentPlan(experiment, "a policy runs in a world of its own")
+    return traces(plan, backend="inline" if is_here else "processes", workers=min(workers, count))

@@ -17,7 +17,7 @@ from mjrig.core.arrays import FloatArray
 from mjrig.core.sim.world import World
 from mjrig.lab.check.closed_loop import ROUNDING, Carrier, transition
 from mjrig.lab.check.feedback_loops import Drive, Group, Indices, groups
-from mjrig.lab.responses.response import WINDOW, Kind, Signal, Trace, is_still, most_speed
+from mjrig.lab.rollouts.signals import WINDOW, Kind, Signal, Trace, is_still, most_speed
 
 # Frequency ----------------------------------------------------------------------------------------
 # Frequency response of a joint: position over target, gain and phase.

@@ -13,11 +13,12 @@ from mjrig.core.names import Slots, literal
 from mjrig.core.scene.editing.scene import Scene
 from mjrig.core.scene.scene_sections import GainTests
 from mjrig.core.sim.world import World
-from mjrig.lab.responses.actuator_selection import Skipped, Tested, choose_tested
 from mjrig.lab.responses.gain_test import GainResult, GainTest, GainVerdict, Judge
-from mjrig.lab.responses.joint_bench import Bench, Response, ResponseRecorder, scales_of
 from mjrig.lab.responses.joint_response import check_rate, follow
-from mjrig.lab.responses.response import Kind, Signal, Trace
+from mjrig.lab.rollouts.actuator_selection import Skipped, Tested, choose_tested
+from mjrig.lab.rollouts.joint_bench import Bench, Response, ResponseRecorder, scales_of
+from mjrig.lab.rollouts.signals import Kind, Signal, Trace
+from mjrig.lab.rollouts.worker import build_world
 
 #: How long steps are held at least [s]; saturation is counted over it.
 STEP_TIME = 1.0
@@ -104,7 +105,7 @@ class _Suite:
 
     def __init__(self, scene: Scene, execution: str, workers: int | None) -> None:
         self._scene, self._execution, self._workers = scene, execution, workers
-        self._bench = Bench(World(scene, execution))
+        self._bench = Bench(build_world(scene, execution))
         self._chosen: list[Tested] = []
         self._judges: list[Judge] = []
         self.skipped: list[Skipped] = []
@@ -196,7 +197,7 @@ class _Suite:
         found: dict[tuple[int, str], GainResult] = {}
         for k, (case, factor) in enumerate(TIMESTEPS.items(), 1):
             scene = _with_timestep(self._scene, factor * self._bench.world.timestep)
-            bench = Bench(World(scene, self._execution))
+            bench = Bench(build_world(scene, self._execution))
             chosen = [_same(bench.world, c) for c in self._chosen]
 
             def share(part: float, done: int = k) -> None:
@@ -240,7 +241,7 @@ class _Suite:
     def _load(self, report: Report) -> list[GainResult]:
         bench, chosen = self._bench, self._chosen
         if any(judge.limits.payload for judge in self._judges):
-            bench = Bench(World(self._scene, self._execution))
+            bench = Bench(build_world(self._scene, self._execution))
             load(bench.world)
             chosen = [_same(bench.world, c) for c in chosen]
         bench.world.reset()

@@ -9,10 +9,10 @@ import numpy as np
 
 from mjrig.core.arrays import FloatArray
 from mjrig.core.scene.scene_sections import GainTests
-from mjrig.lab.responses.actuator_selection import Tested
 from mjrig.lab.responses.frequency_response import measured, why_unsettled
-from mjrig.lab.responses.joint_bench import Response
-from mjrig.lab.responses.response import Signal, Trace
+from mjrig.lab.rollouts.actuator_selection import Tested
+from mjrig.lab.rollouts.joint_bench import Response
+from mjrig.lab.rollouts.signals import Signal, Trace
 
 #: Shares are shown as percentages.
 PERCENT = 100.0

@@ -1,7 +1,7 @@
 """Joint response tests on suspended copies of the robot (base fixed, contacts off), in parallel."""
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -9,11 +9,8 @@ import numpy as np
 
 from mjrig.core.arrays import FloatArray
 from mjrig.core.errors import PropertyError
-from mjrig.core.processes.process_pool import ProcessPool
 from mjrig.core.scene.editing.scene import Scene
 from mjrig.core.sim.world import World
-from mjrig.lab.responses.actuator_selection import Chosen, Tested, choose_tested
-from mjrig.lab.responses.batch_response import follow_together, is_plain
 from mjrig.lab.responses.frequency_response import (
     FrequencyResponse,
     LinearResponse,
@@ -21,93 +18,18 @@ from mjrig.lab.responses.frequency_response import (
     measured,
     why_unsettled,
 )
-from mjrig.lab.responses.joint_bench import Bench, Response
-from mjrig.lab.responses.response import Kind, Signal, strictest
-
-# Respond pool -------------------------------------------------------------------------------------
-# Response tests of many joints at once: one process per core, one bench per process.
-
+from mjrig.lab.rollouts.actuator_selection import Chosen, Tested, choose_tested
+from mjrig.lab.rollouts.experiment import Experiment, LiveWorld, SceneSource
+from mjrig.lab.rollouts.joint_bench import Bench, Response
+from mjrig.lab.rollouts.joint_signals import JointCase, JointSignals, SuspendedRobots, is_plain
+from mjrig.lab.rollouts.plan import ExperimentPlan
+from mjrig.lab.rollouts.run import traces
+from mjrig.lab.rollouts.scene_bundle import LocalScene
+from mjrig.lab.rollouts.signals import Kind, Signal, strictest
+from mjrig.lab.rollouts.worker import build_world
 
 #: Fewer steps than this finish before a second process has started.
 WORTH_A_PROCESS = 20_000
-
-
-@dataclass(frozen=True)
-class _SceneText:
-    """Setup of a process: a scene as text, and the test."""
-
-    text: str
-    base: Path
-    variables: dict[str, object]
-    trusted: tuple[Path, ...]
-    execution: str
-    #: What the robot is to be still for.
-    signal: Signal
-
-
-#: Actor, actuator and signal.
-_Task = tuple[str, str, Signal]
-
-
-class _Follower:
-    """A bench in a separate process."""
-
-    def __init__(self, given: _SceneText) -> None:
-        scene = Scene.parse(given.text, given.base, vars=given.variables, trust=given.trusted)
-        self._bench = Bench(World(scene, given.execution))
-        self._rest = self._bench.rest(given.signal)
-
-    def follow(self, task: _Task) -> Response:
-        """The response of one actuator of an actor to a signal."""
-        actor, actuator, signal = task
-        (found,) = self._bench.run(actor, [actuator], signal, rest=self._rest)
-        return found
-
-
-def follow_in_processes(
-    scene: Scene,
-    bench: Bench,
-    chosen: Sequence[Tested],
-    signals: Sequence[Signal],
-    workers: int,
-    report: Callable[[float], object] = lambda share: None,
-) -> list[Response]:
-    """One response per chosen actuator to its own signal; the signals differ in amplitude only.
-
-    On the bench itself where processes are not worth it.
-    """
-    steps = len(chosen) * signals[0].duration / bench.world.timestep
-    workers = min(workers, len(chosen), int(steps // WORTH_A_PROCESS))
-    tasks = [(c.robot.name, c.binding.actuator, s) for c, s in zip(chosen, signals, strict=True)]
-    if workers < 2:
-        rest = bench.rest(strictest(signals))
-        alone = (bench.run(actor, [name], s, rest=rest)[0] for actor, name, s in tasks)
-        return _counted(alone, len(tasks), report)
-    given = _SceneText(
-        scene.to_text(),
-        scene.base.absolute(),
-        dict(scene.reading.vars),
-        scene.reading.trusted,
-        bench.world.requested_execution,
-        strictest(signals),
-    )
-    with ProcessPool(workers, _Follower, given) as pool:
-        return _counted(pool.map(_Follower.follow, tasks), len(tasks), report)
-
-
-def _counted(
-    found: Iterable[Response], count: int, report: Callable[[float], object]
-) -> list[Response]:
-    responses = []
-    for response in found:
-        responses.append(response)
-        report(len(responses) / count)
-    return responses
-
-
-# Respond ------------------------------------------------------------------------------------------
-
-
 #: Frequencies of the linear response where none was measured [Hz].
 GRID = np.geomspace(0.1, 50.0, 200)
 
@@ -184,7 +106,7 @@ def respond(
     """
     signal = signal or Signal()
     scene = scene if isinstance(scene, Scene) else Scene.load(scene)
-    bench = Bench(World(scene, execution))
+    bench = Bench(build_world(scene, execution))
     chosen, skipped = choose_tested(bench.world, actor, joint)
     check_rate(signal, bench.world.timestep)
     found = follow(scene, bench, chosen, [signal] * len(chosen), workers, report)
@@ -215,10 +137,22 @@ def follow(
         report: called with the share that is done.
     """
     workers = workers or os.cpu_count() or 1
-    laws = [c for c in chosen if isinstance(c, Chosen)]
-    if is_plain(bench.world) and len(laws) == len(chosen):
-        return follow_together(bench, laws, signals, workers, report)
-    return follow_in_processes(scene, bench, chosen, signals, workers, report)
+    pairs = list(zip(chosen, signals, strict=True))
+    steps = len(pairs) * signals[0].duration / bench.world.timestep
+    processes = min(workers, len(pairs), int(steps // WORTH_A_PROCESS))
+    is_batched = is_plain(bench.world) and all(isinstance(c, Chosen) for c in chosen)
+    backend = "batch" if is_batched else "processes" if processes > 1 else "inline"
+    source: SceneSource = LiveWorld(bench.world, SuspendedRobots(bench))
+    if backend == "processes":
+        source, workers = LocalScene.of(scene), processes
+    scenario, actor = JointSignals(strictest(signals)), chosen[0].robot.name
+    experiment = Experiment(source, scenario, actor, execution=bench.world.requested_execution)
+    experiment = experiment.with_cases(
+        JointCase(c.robot.name, c.binding.actuator, signal) for c, signal in pairs
+    )
+    why_not = "" if is_batched else "a law is not PD that MuJoCo runs"
+    plan = ExperimentPlan(experiment, why_not, is_one_batch=True)
+    return traces(plan, backend=backend, workers=workers, report=report)
 
 
 def check_rate(signal: Signal, timestep: float) -> None:

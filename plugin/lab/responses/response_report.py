@@ -13,7 +13,7 @@ from mjrig.core.files.atomic_writes import whole_file
 from mjrig.lab.report.output import format_table, save_figure
 from mjrig.lab.responses.frequency_response import FrequencyResponse, Margins
 from mjrig.lab.responses.joint_response import JointResponse
-from mjrig.lab.responses.response import Kind, Metrics, Signal
+from mjrig.lab.rollouts.signals import Kind, Metrics, Signal
 
 NO_MARGINS = Margins()
 #: Joints per panel; more are unreadable.

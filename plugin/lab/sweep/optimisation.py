@@ -21,13 +21,15 @@ from mjrig.core.files.atomic_writes import cannot_be_written
 from mjrig.core.names import suggestion
 from mjrig.core.progress import Progress
 from mjrig.core.scene.editing.scene import Scene
-from mjrig.lab.sweep.domain_randomisation import Randomisation
-from mjrig.lab.sweep.executors import open_pool
-from mjrig.lab.sweep.results import Objective, Ranked, Results
-from mjrig.lab.sweep.runner import MOST, Crew, SweepPlan, check_seeds, examine, open_results
+from mjrig.lab.rollouts.backends import open_pool
+from mjrig.lab.rollouts.experiment import OK, Rollout, Scenario, Variation
+from mjrig.lab.rollouts.plan import ExperimentPlan
+from mjrig.lab.rollouts.randomisation import Randomisation
+from mjrig.lab.rollouts.results import Objective, Ranked, Results
+from mjrig.lab.rollouts.run import MOST, ExperimentRunner
+from mjrig.lab.rollouts.scenarios import FreeRun
+from mjrig.lab.sweep.runner import check_seeds, examine, open_results
 from mjrig.lab.sweep.search_space import Choices, Parameter
-from mjrig.lab.sweep.sweep_tests import FreeRun
-from mjrig.lab.sweep.tasks import OK, Scenario, SweepTask, TaskOutcome
 
 # Study --------------------------------------------------------------------------------------------
 # The Optuna study of a search: where it is kept, and what a killed process left in it.
@@ -265,7 +267,7 @@ class Optimised:
     results: Results
     ranking: list[Ranked]
     objective: Objective
-    plan: SweepPlan
+    plan: ExperimentPlan
     study: Any = field(repr=False)
 
     @property
@@ -327,13 +329,13 @@ def optimise(
     names = [p.name for p in parameters]
     with ExitStack() as stack:
         pool = stack.enter_context(open_pool(executor, workers, scheduler))
-        crew = Crew(scene, plan, pool)
-        results = open_results(stack, output, names, crew, mix)
-        fingerprint = f"{crew.fingerprint} {goal.text}"
+        runner = ExperimentRunner(plan, pool)
+        results = open_results(stack, output, names, plan, mix)
+        fingerprint = f"{plan.experiment.fingerprint} {goal.text}"
         kept = SearchStudy(storage, output, study, fingerprint, mix=mix)
         # A resumed search must not repeat its first draws.
         kept.study.sampler = make_sampler(sampler, seed + len(kept.study.trials))
-        search = _Search(kept, crew, results, goal, parameters, trials, seeds)
+        search = _Search(kept, runner, results, goal, parameters, trials, seeds)
         search.run()
     ranking = _with_best(results.ranking(goal), kept.study)
     return Optimised(results, ranking, goal, plan, kept.study)
@@ -353,34 +355,35 @@ class _Search:
     def __init__(
         self,
         study: SearchStudy,
-        crew: Crew,
+        runner: ExperimentRunner,
         results: Results,
         objective: Objective,
         parameters: Sequence[Parameter],
         trials: int,
         seeds: int,
     ) -> None:
-        self._study, self._crew, self._results = study, crew, results
+        self._study, self._runner, self._results = study, runner, results
         self._objective, self._trials, self._seeds = objective, trials, seeds
         self._space = _distributions(parameters)
-        self._open: dict[int, tuple[Any, list[SweepTask]]] = {}
-        self._waiting: list[list[SweepTask]] = []
+        self._open: dict[int, tuple[Any, list[Variation]]] = {}
+        self._waiting: list[list[Variation]] = []
 
     def run(self) -> None:
         """Test until the study has all its trials."""
-        with Progress(self._trials, self._crew.plan.job.scenario.duration) as progress:
+        with Progress(self._trials, self._runner.plan.experiment.scenario.duration) as progress:
             self._progress = progress
             self._resume()
-            self._crew.drive(self._next, self._take, ahead=0)
+            for rollouts in self._runner.drive(self._next, ahead=0):
+                self._take(rollouts)
 
-    def _next(self) -> list[SweepTask] | None:
+    def _next(self) -> list[Variation] | None:
         """The next batch of tasks: as many new trials as a worker tests together."""
         while not self._waiting:
             left = self._trials - self._study.finished() - len(self._open)
             if left <= 0:
                 return None
-            batched = not self._crew.plan.why_not_batched
-            share = math.ceil(left / self._crew.workers)
+            batched = self._runner.is_batched
+            share = math.ceil(left / self._runner.workers)
             count = min(TOGETHER, share) if batched else 1
             self._ask(min(count, left))
         return self._waiting.pop(0)
@@ -397,26 +400,26 @@ class _Search:
     def _ask(self, count: int) -> None:
         self._begin(self._study.ask(self._space) for _ in range(count))
 
-    def _tasks(self, trial: Any) -> list[SweepTask]:
-        values = values_of(trial)
-        return [SweepTask.of(self._crew.fingerprint, values, seed) for seed in range(self._seeds)]
+    def _tasks(self, trial: Any) -> list[Variation]:
+        values, experiment = values_of(trial), self._runner.plan.experiment
+        return [experiment.vary(values, seed) for seed in range(self._seeds)]
 
     def _begin(self, trials: Iterable[Any]) -> None:
         """Have trials tested, each point once."""
         under_way = {task.id for _, tasks in self._open.values() for task in tasks}
-        fresh: dict[str, SweepTask] = {}
+        fresh: dict[str, Variation] = {}
         for trial in trials:
             tasks = self._tasks(trial)
             self._open[trial.number] = (trial, tasks)
             fresh |= {task.id: task for task in tasks if task.id not in self._results}
             self._settle()  # it may have been tested before
-        size = MOST if not self._crew.plan.why_not_batched else 1
+        size = MOST if self._runner.is_batched else 1
         missing = [task for name, task in fresh.items() if name not in under_way]
-        self._waiting += self._crew.grouped(missing, size)
+        self._waiting += self._runner.grouped(missing, size)
 
-    def _take(self, outcomes: list[TaskOutcome]) -> None:
-        for outcome in outcomes:
-            self._results.add(outcome)
+    def _take(self, rollouts: list[Rollout]) -> None:
+        for rollout in rollouts:
+            self._results.add(rollout)
         self._settle()
         self._progress.update(self._study.finished())
 

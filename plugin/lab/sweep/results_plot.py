@@ -14,7 +14,7 @@ from mjrig.core.arrays import FloatArray
 from mjrig.core.errors import MissingExtraError, MjrigError
 from mjrig.core.properties.declaration import number
 from mjrig.lab.report.output import save_figure
-from mjrig.lab.sweep.results import Ranked
+from mjrig.lab.rollouts.results import Ranked
 
 #: Samples of a range are put into so many cells of a heat map at most.
 CELLS = 16

@@ -6,7 +6,6 @@ to the actuators a pattern matches, `dog.PDController.kp[.*_calf]`, and leave th
 
 import itertools
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -17,26 +16,10 @@ from mjrig.core.errors import PropertyError
 from mjrig.core.names import suggestion
 from mjrig.core.yaml_text.yaml_document import parse_value
 
-#: A path, then the last bracket that is no list index: `a.clamps[0].max_effort[FL_.*]`.
-_NARROWED = re.compile(r"(?P<path>[^\[\]]+(?:\[\d+\][^\[\]]+)*)\[(?P<pattern>.+)\]")
 METHODS = ("lhs", "random")
 #: Most points; more are taken for a typo.
 MAX_POINTS = 1_000_000
 Point = dict[str, object]
-
-
-@dataclass(frozen=True)
-class ParameterTarget:
-    """A parsed parameter name: a property path, and a pattern of actuators if it has one."""
-
-    path: str
-    pattern: str = ""
-
-    @classmethod
-    def of(cls, name: str) -> "ParameterTarget":
-        """Read a name."""
-        found = _NARROWED.fullmatch(name)
-        return cls(found["path"], found["pattern"]) if found else cls(name)
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from mjrig.core.scene.editing.scene import Scene
 from mjrig.core.sim.world import World
 from mjrig.editor.gains.response_tests import GainLab, Jog, LiveTest, in_force, only_gains
 from mjrig.editor.session.state import EditorState
-from mjrig.lab.responses.joint_bench import Bench
-from mjrig.lab.responses.response import Kind, Signal
+from mjrig.lab.rollouts.joint_bench import Bench
+from mjrig.lab.rollouts.signals import Kind, Signal
 from tests.editor.gains.test_gain_edits import QUADRUPED, legs, set_one
 from tests.editor.ui_driver import editor_state
 

@@ -23,8 +23,8 @@ from mjrig.editor.viewport.scene_renderer import NullView
 from mjrig.editor.window.window import Window
 from mjrig.lab.gains.gain_presets import save_preset
 from mjrig.lab.gains.gain_rows import GainRow
-from mjrig.lab.responses.joint_bench import Response
-from mjrig.lab.responses.response import Kind, Metrics, Signal, Trace, measure
+from mjrig.lab.rollouts.joint_bench import Response
+from mjrig.lab.rollouts.signals import Kind, Metrics, Signal, Trace, measure
 from tests.editor.gains.test_gain_edits import legs, rows_of
 from tests.editor.ui_driver import app_with, editor_state, plain_imgui, run_ui_tests
 

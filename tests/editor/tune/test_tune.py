@@ -9,7 +9,7 @@ from mjrig.core.scene.editing.scene import Scene
 from mjrig.editor.tune.tune_model import Tune, TuneTask
 from mjrig.editor.tune.tune_settings import GainAxis
 from mjrig.lab.gains.gain_presets import read_preset
-from mjrig.lab.sweep.results import Ranked
+from mjrig.lab.rollouts.results import Ranked
 from tests.editor.gains.test_gain_edits import LEGS, authored, rows_of
 from tests.editor.tune.tuned import SINE, recorded, tune_legs, tune_on, work
 from tests.editor.ui_driver import editor_state
@@ -282,7 +282,7 @@ def test_another_scene_begins_without_results(tune: Tune, models: Path) -> None:
 
 def test_replays_and_free_runs_are_tests_too(tune: Tune, tmp_path: Path) -> None:
     tune.sweep.test, tune.sweep.seconds = "run", 0.1
-    assert "travel" in swept(tune, kp=GainAxis(20, 80, 2)).plan.job.scenario.metrics
+    assert "travel" in swept(tune, kp=GainAxis(20, 80, 2)).plan.experiment.scenario.metrics
     tune.sweep.test, tune.sweep.recording = "replay", tmp_path / "walk.npz"
     tune.sweep.signal = SINE
     assert "max_error" in tune.job(TuneTask.SWEEP).scenario.metrics  # type: ignore[attr-defined]

@@ -16,8 +16,8 @@ from mjrig.editor.tune.tune_plots import fit_errors, overlays
 from mjrig.editor.tune.tune_runner import Finished
 from mjrig.editor.tune.tune_settings import TESTS, WAYS, GainAxis
 from mjrig.lab.responses.gain_test import GainTest, GainVerdict
-from mjrig.lab.responses.response import Kind, Signal
-from mjrig.lab.sweep.results import Ranked
+from mjrig.lab.rollouts.results import Ranked
+from mjrig.lab.rollouts.signals import Kind, Signal
 from tests.editor.gains.test_gain_edits import LEGS
 from tests.editor.tune.tuned import CHIRP, SINE, STEP, recorded, tune_legs, work
 from tests.editor.ui_driver import plain_imgui, wait_until

@@ -12,7 +12,7 @@ from mjrig.editor.tune.tune_jobs import RespondJob
 from mjrig.editor.tune.tune_model import Tune, TuneTask
 from mjrig.editor.tune.tune_runner import Runner, TuneProgress
 from mjrig.editor.tune.tune_settings import GainAxis
-from mjrig.lab.responses.response import Kind, Signal
+from mjrig.lab.rollouts.signals import Kind, Signal
 from tests.editor.tune.tuned import recorded, tune_legs
 
 

@@ -14,9 +14,9 @@ from mjrig.editor.session.state import EditorState
 from mjrig.editor.tune.tune_jobs import TuneJob
 from mjrig.editor.tune.tune_model import Tune, TuneTask
 from mjrig.editor.tune.tune_runner import Finished, Runner
-from mjrig.lab.responses.response import Kind, Signal
-from mjrig.lab.sweep import runner
-from mjrig.lab.sweep.executors import Pool, open_pool
+from mjrig.lab.rollouts import run
+from mjrig.lab.rollouts.backends import Pool, open_pool
+from mjrig.lab.rollouts.signals import Kind, Signal
 from tests.editor.gains.test_gain_edits import legs
 from tests.plugin.lab.fit.fit_worlds import noisy, record, with_others
 
@@ -37,7 +37,7 @@ class AtOnce(Runner):
     def start(self, job: TuneJob) -> None:
         self.told: list[tuple[float | None, str]] = []
         try:
-            with patch.object(runner, "open_pool", _here):
+            with patch.object(run, "open_pool", _here):
                 result = job.run(lambda share, text: self.told.append((share, text)))
             self._finished = Finished(job, result)
         except MjrigError as error:

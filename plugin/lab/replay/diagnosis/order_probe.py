@@ -13,11 +13,11 @@ import yaml
 from mjrig.core.control.articulation import Articulation
 from mjrig.core.errors import MjrigError
 from mjrig.core.sim.world import World
-from mjrig.lab.replay.comparison import Track
 from mjrig.lab.replay.diagnosis.joint_order import SIDES, mirrored
 from mjrig.lab.replay.diagnosis.policy_case import read_policy
 from mjrig.lab.replay.policy_loop import command_policy, find_robot, in_the_loop
 from mjrig.lab.replay.trials import run_policy
+from mjrig.lab.rollouts.tracks import Track
 
 DECLARED = "as declared"
 #: Command of a walking policy while orders are tried: vx [m/s], vy [m/s], yaw rate [rad/s].

@@ -11,7 +11,7 @@ from mjrig.core.sim.world import World
 from mjrig.lab.replay.diagnosis.policy_case import MOST, LayoutTerm, PolicyCase, real_ticks
 from mjrig.lab.replay.finding import RepairEdit, ReplayFinding
 from mjrig.lab.replay.repairs import joint_slots, resolved
-from mjrig.lab.replay.trials import twin
+from mjrig.lab.rollouts.world_copy import twin
 
 # Precision trial ----------------------------------------------------------------------------------
 # Controllers that compute in another precision than the recording's.

@@ -18,7 +18,7 @@ from mjrig.core.errors import MjrigError
 from mjrig.core.sim.plant_parameters import plant_of
 from mjrig.core.sim.world import World
 from mjrig.data.recording.recording import Recording
-from mjrig.lab.replay.comparison import Comparison, compare, record
+from mjrig.lab.replay.comparison import Comparison, compare
 from mjrig.lab.replay.diagnosis.body_checks import NAMED, SUSPECTED, SUSPICION, BodyChecks
 from mjrig.lab.replay.diagnosis.control_law import exceeded, with_laws
 from mjrig.lab.replay.diagnosis.joint_order import (
@@ -45,7 +45,8 @@ from mjrig.lab.replay.plant_edit import CannotEdit, PlantEdit
 from mjrig.lab.replay.players import TargetsPlayer
 from mjrig.lab.replay.result import UNCLEAR
 from mjrig.lab.replay.start_state import is_same_model
-from mjrig.lab.replay.trials import twin
+from mjrig.lab.rollouts.tracks import record
+from mjrig.lab.rollouts.world_copy import twin
 
 # Quietly ------------------------------------------------------------------------------------------
 # Trying values that may diverge, without warnings of them.

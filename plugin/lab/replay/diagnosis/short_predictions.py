@@ -16,6 +16,7 @@ from mjrig.data.recording.recording import Recording
 from mjrig.lab.replay.finding import ReplayFinding
 from mjrig.lab.replay.matching import Indices, Match
 from mjrig.lab.replay.players import TargetsPlayer, playable_steps
+from mjrig.lab.rollouts.tracks import advance
 
 # One step -----------------------------------------------------------------------------------------
 # One-step predictions: one step from every recorded state, compared with the next state.
@@ -72,7 +73,7 @@ class OneStep:
         pair.qpos(recorded.qpos[row], data.qpos)
         pair.qvel(recorded.qvel[row], data.qvel)
         player.seek(int(recorded.step[row] - recorded.step[0]))
-        self._world.step(1)
+        advance(self._world, 1)
         after = recorded.qvel[row + 1]
         return np.array(
             [np.abs(data.qvel[here.dof] - after[there.dof]).max() for there, here in pair.joints]
@@ -227,7 +228,7 @@ class Segments:
         self._pair.qvel(recorded.qvel[start], data.qvel)
         data.time = float(recorded.step[start]) * self._world.timestep
         player.seek(int(recorded.step[start] - recorded.step[0]))
-        self._world.step(int(recorded.step[end] - recorded.step[start]))
+        advance(self._world, int(recorded.step[end] - recorded.step[start]))
 
     def efforts(self, miss: FloatArray) -> FloatArray:
         """What pushed where: misses times the mass matrix, their mean size per dof.

@@ -10,9 +10,9 @@ from mjrig.core.arrays import FloatArray
 from mjrig.core.control.articulation import Articulation
 from mjrig.core.control.efforts import AppliedEffort
 from mjrig.core.control.sampler import FIELDS, BindingReader, Sampler, by_column, reader
-from mjrig.lab.replay.comparison import efforts, record
-from mjrig.lab.responses.joint_bench import ResponseRecorder
-from mjrig.lab.sweep.hosts import WorldHost
+from mjrig.lab.rollouts.hosts import WorldHost
+from mjrig.lab.rollouts.joint_bench import ResponseRecorder
+from mjrig.lab.rollouts.tracks import efforts, record
 from tests.worlds import hinge, make_world
 
 #: Two motors on one joint, the second through a gear, and a joint range that cuts their sum.

@@ -11,8 +11,8 @@ import pytest
 import mjrig
 from mjrig.cli.main import main
 from mjrig.core.scene.editing.file_watch import files_of
-from mjrig.lab.replay.trials import copy_of
-from mjrig.lab.sweep.scene_bundle import Bundle, LocalScene
+from mjrig.lab.rollouts.scene_bundle import Bundle, LocalScene
+from mjrig.lab.rollouts.world_copy import copy_of
 from tests.worlds import refused
 
 MODULE = """
@@ -125,7 +125,7 @@ def test_reload_copies_and_text_keep_the_trust(folder: Path) -> None:
     scene.reload()
     assert scene.to_data()["actors"][0]["components"] == [{"type": "my_module:Push", "push": 3}]  # type: ignore[index]
     world = mjrig.World(scene)
-    twin = pickle.loads(pickle.dumps(copy_of(world))).make()
+    twin = pickle.loads(pickle.dumps(copy_of(world))).build()
     assert type(twin["dog"].controllers[0]).__name__ == "Push"
     assert LocalScene.of(scene).load().to_text() == scene.to_text()
     assert folder.resolve() / "my_module.py" in files_of(folder / "s.yaml", scene)

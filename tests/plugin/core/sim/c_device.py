@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 
 from mjrig.core.sim import warp_batch, warp_device
-from mjrig.lab.sweep import hosts, runner
-from mjrig.lab.sweep import runner as sweep_plan
+from mjrig.lab.rollouts import hosts, plan, run
 
 #: Some of the fields that are the same in all worlds of MuJoCo Warp.
 COMMON = {"actuator_forcelimited", "actuator_actlimited", "jnt_limited", "geom_type"}
@@ -67,14 +66,14 @@ def on_c(monkeypatch: pytest.MonkeyPatch) -> type[CDevice]:
     monkeypatch.setattr(CDevice, "made", [])
     monkeypatch.setattr(CDevice, "too_small", 0)
     fields = frozenset(mujoco.batch.MODEL_FIELDS)
-    for module in (warp_batch, sweep_plan):
+    for module in (warp_batch, plan):
         monkeypatch.setattr(module, "packages", lambda: None)
     monkeypatch.setattr(warp_batch, "Device", CDevice)
     monkeypatch.setattr(warp_batch, "known", lambda: fields)
     monkeypatch.setattr(warp_batch, "batchable", lambda: fields - COMMON)
     for module in (warp_batch, hosts):
         monkeypatch.setattr(module, "FLOAT", np.float64)
-    for module in (warp_device, runner):
+    for module in (warp_device, run):
         monkeypatch.setattr(module, "description", lambda: {"versions": "none", "device": "cpu"})
-    monkeypatch.setattr(runner, "most_worlds", lambda: 3)
+    monkeypatch.setattr(run, "most_worlds", lambda: 3)
     return CDevice

@@ -13,12 +13,12 @@ import pytest
 import mjrig
 from mjrig.core.sim import warp_device
 from mjrig.core.sim.warp_batch import WarpBatch
-from mjrig.lab.responses.response import Kind, Signal
-from mjrig.lab.sweep.domain_randomisation import Randomisation
+from mjrig.lab.rollouts.experiment import DIVERGED, OK, Scenario
+from mjrig.lab.rollouts.randomisation import Randomisation
+from mjrig.lab.rollouts.scenarios import FreeRun, SignalTest
+from mjrig.lab.rollouts.signals import Kind, Signal
 from mjrig.lab.sweep.runner import sweep
 from mjrig.lab.sweep.search_space import Choices, Space
-from mjrig.lab.sweep.sweep_tests import FreeRun, SignalTest
-from mjrig.lab.sweep.tasks import DIVERGED, OK, Scenario
 from tests.campaign import campaign_only
 from tests.plugin.lab.sweep.swept import KV, hinge_scene
 

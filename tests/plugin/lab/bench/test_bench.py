@@ -127,7 +127,7 @@ def made(falls: dict[str, list[list[int]]], levels: tuple[float, ...] = (1.0, 2.
     """A bench with known falls: policy → level → seeds that fell, of 20."""
     from mjrig.lab.bench.runner import Entrant, TaskResult
     from mjrig.lab.bench.suite import BenchSuite
-    from mjrig.lab.sweep.results import SweepRow
+    from mjrig.lab.rollouts.results import SweepRow
 
     said = ", ".join(f"{level:g}" for level in levels)
     suite = BenchSuite.parse(

@@ -14,7 +14,7 @@ from mjrig.lab.bench import episode_replay
 from mjrig.lab.bench.report import bench_page
 from mjrig.lab.bench.runner import TaskResult, bench
 from mjrig.lab.bench.suite import BenchSuite
-from mjrig.lab.sweep.results import SweepRow
+from mjrig.lab.rollouts.results import SweepRow
 from tests.plugin.lab.bench.test_bench import WALK
 
 SUITE = """

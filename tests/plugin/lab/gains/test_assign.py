@@ -15,7 +15,7 @@ from mjrig.lab.check.preflight import findings
 from mjrig.lab.gains.assignment import Assignment, AssignmentPlan, Wish, assign
 from mjrig.lab.gains.gain_presets import read_preset
 from mjrig.lab.responses.joint_response import respond
-from mjrig.lab.responses.response import Kind, Signal
+from mjrig.lab.rollouts.signals import Kind, Signal
 from tests.campaign import campaign_only
 from tests.plugin.lab.scenes import BUNDLED, PD, scene, write_scene
 from tests.worlds import GRIPPER, arm, hinge, refused

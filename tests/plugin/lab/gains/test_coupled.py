@@ -13,7 +13,7 @@ import pytest
 import mjrig
 from mjrig.lab.gains.assignment import Wish, assign, assign_report, mirrored_names
 from mjrig.lab.gains.pose_sampling import SampledPoses
-from mjrig.lab.responses.actuator_selection import Chosen
+from mjrig.lab.rollouts.actuator_selection import Chosen
 from tests.campaign import CAMPAIGN, Tally
 from tests.plugin.lab.responses.test_delay_margin import chain
 from tests.plugin.lab.scenes import scene, write_scene

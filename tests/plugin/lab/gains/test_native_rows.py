@@ -12,9 +12,9 @@ import mjrig
 from mjrig.components import PDController
 from mjrig.lab.gains.gain_presets import fit, read_preset, save_preset
 from mjrig.lab.gains.gain_rows import GainRow, gain_rows, set_gains
-from mjrig.lab.responses.joint_bench import Bench
 from mjrig.lab.responses.joint_response import respond
-from mjrig.lab.responses.response import Signal
+from mjrig.lab.rollouts.joint_bench import Bench
+from mjrig.lab.rollouts.signals import Signal
 from tests.campaign import Tally
 from tests.plugin.composing import scene_of
 from tests.worlds import hinge, make_world

@@ -11,7 +11,7 @@ import pytest
 from mjrig.core.sim.world import World
 from mjrig.lab.responses.frequency_response import LinearResponse, Margins
 from mjrig.lab.responses.joint_response import respond
-from mjrig.lab.responses.response import Kind, Signal
+from mjrig.lab.rollouts.signals import Kind, Signal
 from tests.campaign import Tally
 from tests.places import SCENES
 from tests.plugin.lab.scenes import scene

@@ -16,9 +16,9 @@ from mjrig.lab.responses.frequency_response import (
     margins_of,
     measured,
 )
-from mjrig.lab.responses.joint_bench import Bench
 from mjrig.lab.responses.joint_response import respond
-from mjrig.lab.responses.response import Kind, Signal
+from mjrig.lab.rollouts.joint_bench import Bench
+from mjrig.lab.rollouts.signals import Kind, Signal
 from tests.plugin.lab.scenes import BUNDLED, PD, scene, write_scene
 from tests.worlds import hinge
 

@@ -16,7 +16,7 @@ from mjrig.core.scene.editing.scene import Scene
 from mjrig.lab.responses.gain_suite import CYCLES, check_gains
 from mjrig.lab.responses.gain_test import GainResult, GainTest, GainVerdict
 from mjrig.lab.responses.joint_response import respond
-from mjrig.lab.responses.response import BAND
+from mjrig.lab.rollouts.signals import BAND
 from tests.campaign import Tally
 from tests.plugin.lab.scenes import PD, write_scene
 from tests.worlds import GRIPPER, arm, hinge

@@ -12,9 +12,9 @@ from mjrig.core.errors import BindingError, PropertyError
 from mjrig.core.scene.editing.scene import Scene
 from mjrig.core.sim.world import World
 from mjrig.lab.responses import joint_response
-from mjrig.lab.responses.joint_bench import Bench
 from mjrig.lab.responses.joint_response import respond
-from mjrig.lab.responses.response import Kind, Signal
+from mjrig.lab.rollouts.joint_bench import Bench
+from mjrig.lab.rollouts.signals import Kind, Signal
 from tests.campaign import campaign_only
 from tests.plugin.lab.scenes import BUNDLED, PD, write_scene
 from tests.worlds import GRIPPER, arm, hinge, refused

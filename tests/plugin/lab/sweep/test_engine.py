@@ -7,6 +7,7 @@ computes is compared in tests/plugin/core/sim/test_on_warp.py.
 import csv
 import json
 import sys
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 
@@ -14,13 +15,14 @@ import pytest
 
 import mjrig
 from mjrig.core.sim import warp_device
-from mjrig.lab.responses.response import Kind, Signal
-from mjrig.lab.sweep.domain_randomisation import Randomisation
+from mjrig.lab.replay.replay_test import ReplayTest
+from mjrig.lab.rollouts.experiment import DIVERGED, FAILED, OK, Engine, Scenario, Variation
+from mjrig.lab.rollouts.randomisation import Randomisation
+from mjrig.lab.rollouts.scenarios import FreeRun, SignalTest
+from mjrig.lab.rollouts.signals import Kind, Signal
+from mjrig.lab.rollouts.worker import evaluate
 from mjrig.lab.sweep.runner import Swept, examine, sweep
-from mjrig.lab.sweep.scene_bundle import LocalScene
 from mjrig.lab.sweep.search_space import Choices, Space
-from mjrig.lab.sweep.sweep_tests import FreeRun, ReplayTest, SignalTest
-from mjrig.lab.sweep.tasks import DIVERGED, FAILED, OK, Engine, Scenario, SweepTask, evaluate
 from tests.plugin.core.sim.c_device import CDevice, on_c
 from tests.plugin.lab.sweep.swept import KP, KV, hinge_scene, refused
 
@@ -113,8 +115,8 @@ def test_divergence_and_refused_values_are_rows(tmp_path: Path) -> None:
     assert [r.metrics for r in warp.results] == [r.metrics for r in mujoco.results]
     # A value that only its own task shows to be wrong: others are not concerned.
     plan = examine(scene, [Choices(KP, (4.0, 5.0))], FreeRun(0.1), engine=Engine.WARP)
-    tasks = [SweepTask.of("", {KP: kp}, 0) for kp in (4.0, -1.0, 5.0)]
-    found = evaluate(LocalScene.of(scene), plan.job, tasks, 1)
+    tasks = [Variation.of("", {KP: kp}, 0) for kp in (4.0, -1.0, 5.0)]
+    found = evaluate(replace(plan.experiment, variations=tuple(tasks)), 1)
     assert [o.status for o in found] == [OK, FAILED, OK]
     assert "kp" in found[1].error and "-1" in found[1].error
 

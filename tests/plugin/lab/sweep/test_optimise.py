@@ -6,9 +6,9 @@ import pytest
 
 import mjrig
 from mjrig.cli.main import main
-from mjrig.lab.sweep.results import TABLE
+from mjrig.lab.rollouts.results import TABLE
+from mjrig.lab.rollouts.scenarios import FreeRun
 from mjrig.lab.sweep.search_space import Choices, Parameter, Range
-from mjrig.lab.sweep.sweep_tests import FreeRun
 from tests.plugin.lab.sweep.swept import KP, KV, hinge_scene, refused
 
 pytest.importorskip("optuna")
@@ -104,7 +104,7 @@ def test_what_diverges_counts_as_infinitely_bad_and_the_search_goes_on(tmp_path:
 
 
 def test_a_trial_is_the_mean_over_its_seeds(tmp_path: Path) -> None:
-    from mjrig.lab.sweep.domain_randomisation import Randomisation
+    from mjrig.lab.rollouts.randomisation import Randomisation
 
     found = optimise(
         hinge_scene(tmp_path),

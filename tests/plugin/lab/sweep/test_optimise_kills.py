@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from mjrig.lab.sweep.results import TABLE
+from mjrig.lab.rollouts.results import TABLE
+from mjrig.lab.rollouts.scenarios import FreeRun
 from mjrig.lab.sweep.search_space import Choices, Parameter, Range
-from mjrig.lab.sweep.sweep_tests import FreeRun
 from tests.campaign import CAMPAIGN, Tally
 from tests.plugin.lab.sweep.swept import KP, hinge_scene, refused
 
@@ -30,8 +30,8 @@ import os, sys
 from pathlib import Path
 from optuna.storages.journal import JournalFileBackend
 from mjrig.tuning import optimise
-from mjrig.lab.sweep.sweep_tests import FreeRun
-from mjrig.lab.sweep.results import ResultsFile
+from mjrig.lab.rollouts.scenarios import FreeRun
+from mjrig.lab.rollouts.results import ResultsFile
 from mjrig.lab.sweep.search_space import Range
 
 output, trials, deaths, torn, storage = sys.argv[1:]

@@ -9,20 +9,20 @@ import pytest
 
 import mjrig
 from mjrig.cli.sweep_command import table_of
-from mjrig.lab.sweep.results import Objective, Ranked, Results, ResultsFile
+from mjrig.lab.rollouts.experiment import DIVERGED, FAILED, OK, Rollout, Variation
+from mjrig.lab.rollouts.results import Objective, Ranked, Results, ResultsFile
 from mjrig.lab.sweep.results_plot import heat_map, parallel_coordinates
-from mjrig.lab.sweep.tasks import DIVERGED, FAILED, OK, SweepTask, TaskOutcome
 from tests.plugin.lab.sweep.swept import refused
 
 ABOUT = {"scene": "abc", "test": "FreeRun"}
 GOAL = Objective.read("rmse", ["rmse"])
 
 
-def outcome(kp: object, rmse: float | None, seed: int = 0) -> TaskOutcome:
-    task = SweepTask.of("", {"kp": kp}, seed)
+def outcome(kp: object, rmse: float | None, seed: int = 0) -> Rollout:
+    task = Variation.of("", {"kp": kp}, seed)
     if rmse is None:
-        return TaskOutcome(task, FAILED, {}, 0.5, 'kp: "no",\nsaid it')
-    return TaskOutcome(task, OK, {"rmse": rmse}, 0.5)
+        return Rollout(task, FAILED, {}, 0.5, 'kp: "no",\nsaid it')
+    return Rollout(task, OK, {"rmse": rmse}, 0.5)
 
 
 def table(folder: Path, *, about: dict[str, str] | None = None, mix: bool = False) -> ResultsFile:
@@ -127,7 +127,7 @@ def test_the_ranking_is_of_means_over_seeds_with_failures_last() -> None:
     results = Results(["kp"], ["rmse"])
     for one in (outcome(1, 0.3), outcome(1, 0.5, 1), outcome(2, 0.1), outcome(2, None, 1)):
         results.add(one)
-    results.add(TaskOutcome(SweepTask.of("", {"kp": 3}, 0), DIVERGED, {}, 0.1))
+    results.add(Rollout(Variation.of("", {"kp": 3}, 0), DIVERGED, {}, 0.1))
     results.add(outcome(4, 0.2))
     ranking = results.ranking(GOAL)
     assert [r.values["kp"] for r in ranking] == [4, 1, 2, 3]
@@ -149,7 +149,7 @@ def test_parquet_holds_the_same_numbers(tmp_path: Path) -> None:
 def sample(values: list[dict[str, object]], scores: list[float]) -> Results:
     results = Results(list(values[0]), ["rmse"])
     for point, score in zip(values, scores, strict=True):
-        results.add(TaskOutcome(SweepTask.of("", point, 0), OK, {"rmse": score}, 0.1))
+        results.add(Rollout(Variation.of("", point, 0), OK, {"rmse": score}, 0.1))
     return results
 
 

@@ -4,8 +4,9 @@ import mujoco
 import numpy as np
 import pytest
 
-from mjrig.lab.sweep.domain_randomisation import Randomisation
-from mjrig.lab.sweep.search_space import Choices, ParameterTarget, Range, Space
+from mjrig.lab.rollouts.experiment import ParameterTarget
+from mjrig.lab.rollouts.randomisation import Randomisation
+from mjrig.lab.sweep.search_space import Choices, Range, Space
 from tests.plugin.lab.sweep.swept import refused
 from tests.worlds import hinge
 

@@ -12,12 +12,12 @@ import pytest
 
 import mjrig
 from mjrig.cli.main import main
-from mjrig.lab.sweep.domain_randomisation import Randomisation
-from mjrig.lab.sweep.executors import Inline
-from mjrig.lab.sweep.results import TABLE
+from mjrig.lab.rollouts.backends import Inline
+from mjrig.lab.rollouts.randomisation import Randomisation
+from mjrig.lab.rollouts.results import TABLE
+from mjrig.lab.rollouts.scenarios import FreeRun
 from mjrig.lab.sweep.runner import sweep
 from mjrig.lab.sweep.search_space import Choices, Range, Space
-from mjrig.lab.sweep.sweep_tests import FreeRun
 from tests.campaign import CAMPAIGN, Tally
 from tests.plugin.lab.sweep.swept import KP, KV, hinge_scene, refused
 
@@ -221,9 +221,9 @@ def test_of_two_actors_one_must_be_named_unless_the_parameters_do(tmp_path: Path
     steps = Space((Choices("sim.timestep", (0.001, 0.002)),))
     with refused("choose the actor under test with actor: arm, leg"):
         sweep(path, steps, SHORT)
-    assert sweep(path, steps, SHORT, actor="leg", executor="inline").plan.job.actor == "leg"
+    assert sweep(path, steps, SHORT, actor="leg", executor="inline").plan.experiment.actor == "leg"
     stiff = Space((Choices("leg.PDController.kp", (20, 40)),))
-    assert sweep(path, stiff, SHORT, executor="inline").plan.job.actor == "leg"
+    assert sweep(path, stiff, SHORT, executor="inline").plan.experiment.actor == "leg"
 
 
 def test_any_executor_does(tmp_path: Path) -> None:

@@ -1,27 +1,31 @@
-"""Response tests of many joints at once: one world of a batch per joint."""
+"""JointSignals: joints of suspended robots driven by a signal, one at a time or in a batch."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any, ClassVar
 
 import mujoco
-import mujoco.batch
 import numpy as np
 import numpy.typing as npt
 
 from mjrig.core.arrays import FloatArray
 from mjrig.core.control.controller import ArticulationController
 from mjrig.core.control.efforts import AppliedEffort
-from mjrig.core.sim.batch_robot import BatchRobot
+from mjrig.core.sim.batch import Batch
 from mjrig.core.sim.world import World
-from mjrig.lab.responses.actuator_selection import Chosen
-from mjrig.lab.responses.joint_bench import Bench, Response, failed, respond
-from mjrig.lab.responses.response import (
+from mjrig.lab.rollouts.actuator_selection import Chosen, choose_law
+from mjrig.lab.rollouts.experiment import PlainScenario, Variation
+from mjrig.lab.rollouts.hosts import BatchHost, Host
+from mjrig.lab.rollouts.joint_bench import Bench, Response, Rest, failed, respond
+from mjrig.lab.rollouts.randomisation import Randomisation
+from mjrig.lab.rollouts.signals import (
     BoolArray,
+    Metrics,
     Signal,
     Trace,
     is_over,
     may_be_over,
     signal_steps,
-    strictest,
 )
 
 #: State variables of a world; the rest follows from them.
@@ -48,53 +52,127 @@ def _is_plain_law(controller: ArticulationController) -> bool:
     return not more and all(b.on_joint for b in controller.bindings)
 
 
-def follow_together(
-    bench: Bench,
-    chosen: Sequence[Chosen],
-    signals: Sequence[Signal],
-    threads: int,
-    report: Callable[[float], object] = lambda share: None,
-) -> list[Response]:
-    """One response per chosen actuator to its own signal; the bench's world must be plain.
+@dataclass(frozen=True)
+class JointCase:
+    """One actuator, and the signal it is driven by."""
 
-    The signals differ in amplitude only. A copy that diverges is run again on the bench itself,
-    which reports the cause.
+    actor: str
+    actuator: str
+    signal: Signal
+
+
+class SuspendedRobots:
+    """A bench with the states of rest that runs on it begin with."""
+
+    def __init__(self, bench: Bench) -> None:
+        self.bench = bench
+        self._rests: dict[Signal, Rest] = {}
+
+    def rest(self, signal: Signal) -> Rest:
+        """The state in which the robots are still enough for a signal."""
+        if signal not in self._rests:
+            self._rests[signal] = self.bench.rest(signal)
+        return self._rests[signal]
+
+
+@dataclass(frozen=True)
+class JointSignals(PlainScenario):
+    """An actuator of suspended robots is driven by a signal; the case of a variation has both.
+
+    The trace is a `Response`. The signals differ in amplitude only. In a batch, where the world
+    must be plain, every world drives its own joint.
+
+    Attributes:
+        strictest: the signal that the robots must be stillest for.
     """
-    rest = bench.rest(strictest(signals))
+
+    case_type: ClassVar[Any] = JointCase
+    strictest: Signal
+
+    @property
+    def batchable(self) -> bool:
+        """Whether many worlds can run it at once."""
+        return True
+
+    @property
+    def duration(self) -> float:
+        """Simulated time, at least [s]."""
+        return self.strictest.duration
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Names of the metrics."""
+        return tuple(f.name for f in fields(Metrics))
+
+    def prepare(self, world: World) -> SuspendedRobots:
+        """Suspend the robots of a world."""
+        return SuspendedRobots(Bench(world))
+
+    def run(
+        self, host: Host, randomisation: Randomisation, variations: Sequence[Variation]
+    ) -> list[dict[str, float]]:
+        """The metrics of each joint."""
+        del randomisation
+        assert isinstance(host.prepared, SuspendedRobots)
+        bench, rest = host.prepared.bench, host.prepared.rest(self.strictest)
+        cases = [v.case for v in variations if isinstance(v.case, JointCase)]
+        if isinstance(host, BatchHost):
+            responses = _follow_together(bench, rest, host, cases)
+        else:
+            responses = [_follow_alone(bench, rest, case) for case in cases]
+        host.traces[:] = responses
+        host.problems[:] = [response.problem for response in responses]
+        return [_numbers(response.metrics) for response in responses]
+
+
+def _numbers(metrics: Metrics | None) -> dict[str, float]:
+    """The metrics that have a value."""
+    return {} if metrics is None else {n: v for n, v in asdict(metrics).items() if v is not None}
+
+
+def _follow_alone(bench: Bench, rest: Rest, case: JointCase) -> Response:
+    (response,) = bench.run(case.actor, [case.actuator], case.signal, rest=rest)
+    return response
+
+
+def _follow_together(
+    bench: Bench, rest: Rest, host: BatchHost, cases: Sequence[JointCase]
+) -> list[Response]:
+    """One response per case; one that diverges is run again on the bench, which has the cause."""
+    world = bench.world
+    if not rest.problem:
+        world.restore(rest.state)
+    chosen = [choose_law(world[case.actor], case.actuator) for case in cases]
     if rest.problem:
         return [failed(c.binding, rest.problem) for c in chosen]
-    run = _Run(bench.world, chosen, signals, threads)
-    traces = run.traces(report)
-    found = []
-    for i, (one, trace, signal) in enumerate(zip(chosen, traces, signals, strict=True)):
+    run = _Run(host.batch, chosen, [case.signal for case in cases])
+    traces = run.traces(host.report)
+    responses = []
+    for i, (one, trace, case) in enumerate(zip(chosen, traces, cases, strict=True)):
         if trace is None or rest.why_not(one.binding):
-            name = one.binding.actuator
-            found += bench.run(one.robot.name, [name], signal, rest=rest)
+            responses.append(_follow_alone(bench, rest, case))
             continue
         run.show(i)
-        found.append(respond(bench.world, one.robot, one.binding, trace, signal))
-    bench.world.restore(rest.state)
-    return found
+        responses.append(respond(world, one.robot, one.binding, trace, case.signal))
+    world.restore(rest.state)
+    return responses
 
 
 class _Run:
     """The copies, their setpoints and their signals."""
 
-    def __init__(
-        self, world: World, chosen: Sequence[Chosen], signals: Sequence[Signal], threads: int
-    ) -> None:
-        self._world, self._chosen, self._signals = world, chosen, signals
+    def __init__(self, batch: Batch, chosen: Sequence[Chosen], signals: Sequence[Signal]) -> None:
+        self._batch, self._chosen, self._signals = batch, chosen, signals
+        self._world = world = batch.template
         #: Kind and duration are those of all.
         self._signal = signals[0]
-        count = len(chosen)
-        self._batch = mujoco.batch.Batch(world.model, count, min(threads, count))
         for field in STATE:
-            rows = self._batch.bind(field)
+            rows = batch.data(field)
             if rows[0].size:
                 rows[:] = np.asarray(getattr(world.data, field))
-        self._robots = [
-            BatchRobot(self._batch, count, robot) for robot in world.articulations.values()
-        ]
+        self._robots = list(batch.robots.values())
+        for name, robot in batch.robots.items():
+            robot.setpoints[:] = world[name].setpoints.values[:, None, :]
         self._columns = np.array(
             [c.robot.actuator_names.index(c.binding.actuator) for c in chosen], dtype=np.intp
         )
@@ -108,7 +186,7 @@ class _Run:
         read = [self._reader("qpos", "qpos_address"), self._reader("qvel", "dof_address")]
         read_forces, shares = self._force_reader()
         move = self._mover()
-        ctrl, time = self._batch.bind("ctrl"), self._batch.bind("time")
+        time = self._batch.data("time")
         began = float(np.ravel(time[0])[0])
         asked, most = signal_steps(self._signal, h)
         log: list[FloatArray] = []
@@ -122,9 +200,7 @@ class _Run:
             if k == most or not (alive & (length == 0)).any():
                 break
             log.append(np.array([move(self._offsets(k * h)), positions[-1], read[1]()]))
-            for robot in self._robots:
-                robot.write(ctrl)
-            self._batch.step(nstep=1)
+            self._batch.step()
             forces.append(read_forces())
             positions.append(read[0]())
             if k % EVERY == 0:
@@ -153,19 +229,19 @@ class _Run:
         """Keep the states of responses that are complete now."""
         for i in np.flatnonzero(over & (length == 0)):
             length[i] = step
-            rows = {field: self._batch.bind(field)[i] for field in STATE}
+            rows = {field: self._batch.data(field)[i] for field in STATE}
             self._ends[i] = {field: np.array(row) for field, row in rows.items()}
 
     def _reader(self, field: str, address: str) -> Callable[[], FloatArray]:
         """Reads one number per copy: that of its joint."""
-        values = self._batch.bind(field)
+        values = self._batch.data(field)
         where = np.array([getattr(c.binding, address) for c in self._chosen], dtype=np.intp)
         every = np.arange(len(where))
         return lambda: values[every, where]
 
     def _force_reader(self) -> tuple[Callable[[], FloatArray], list[slice]]:
         """Reads the forces that act on the joint of every copy, and which belong to which copy."""
-        values = self._batch.bind("actuator_force")
+        values = self._batch.data("actuator_force")
         counts = [len(applied.outputs) for applied in self._applied]
         where = np.concatenate([applied.outputs for applied in self._applied])
         copies = np.repeat(np.arange(len(counts)), counts)

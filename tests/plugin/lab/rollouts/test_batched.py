@@ -1,18 +1,19 @@
 """Tasks in a batch have the bits of tasks in a world each."""
 
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 
 import pytest
 
 import mjrig
-from mjrig.lab.responses.response import Kind, Signal
-from mjrig.lab.sweep.domain_randomisation import Randomisation
+from mjrig.lab.rollouts.experiment import DIVERGED, OK, Rollout, Scenario, Variation
+from mjrig.lab.rollouts.randomisation import Randomisation
+from mjrig.lab.rollouts.scenarios import FreeRun, SignalTest
+from mjrig.lab.rollouts.signals import Kind, Signal
+from mjrig.lab.rollouts.worker import evaluate
 from mjrig.lab.sweep.runner import examine, sweep
-from mjrig.lab.sweep.scene_bundle import LocalScene
 from mjrig.lab.sweep.search_space import Choices, Space
-from mjrig.lab.sweep.sweep_tests import FreeRun, SignalTest
-from mjrig.lab.sweep.tasks import DIVERGED, OK, Scenario, SweepTask, TaskOutcome, evaluate
 from tests.plugin.lab.sweep.swept import KP, KV, hinge_scene
 
 SCENES = Path(str(files("mjrig.config").joinpath("scenes")))
@@ -23,13 +24,14 @@ def both_ways(
     points: list[dict[str, object]],
     scenario: Scenario,
     randomisation: Randomisation,
-) -> tuple[list[TaskOutcome], list[TaskOutcome]]:
+) -> tuple[list[Rollout], list[Rollout]]:
     parameters = [Choices(name, (points[0][name],)) for name in points[0]]
     plan = examine(scene, parameters, scenario, randomisation=randomisation)
     assert plan.why_not_batched == ""
-    source = LocalScene.of(scene)
-    tasks = [SweepTask.of("", point, seed) for point in points for seed in (0, 1)]
-    batched, alone = (evaluate(source, plan.job, tasks, threads) for threads in (2, 0))
+    tasks = [Variation.of("", point, seed) for point in points for seed in (0, 1)]
+    batched, alone = (
+        evaluate(replace(plan.experiment, variations=tuple(tasks)), threads) for threads in (2, 0)
+    )
     return batched, alone
 
 
@@ -137,7 +139,6 @@ def test_a_rig_forgets_the_draws_of_the_task_before(tmp_path: Path) -> None:
     scene = mjrig.Scene.load(hinge_scene(tmp_path))
     random = Randomisation(mass=(0.5, 2.0))
     plan = examine(scene, [Choices(KP, (40,))], FreeRun(0.1), randomisation=random)
-    source = LocalScene.of(scene)
-    tasks = [SweepTask.of("", {KP: 40}, seed) for seed in (0, 1, 0)]
-    first, second, again = evaluate(source, plan.job, tasks, 0)
+    tasks = [Variation.of("", {KP: 40}, seed) for seed in (0, 1, 0)]
+    first, second, again = evaluate(replace(plan.experiment, variations=tuple(tasks)), 0)
     assert first.metrics == again.metrics != second.metrics

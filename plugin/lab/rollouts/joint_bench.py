@@ -17,7 +17,7 @@ from mjrig.core.errors import BindingError
 from mjrig.core.model.binding import ActuatorBinding
 from mjrig.core.names import suggestion
 from mjrig.core.sim.world import World
-from mjrig.lab.responses.response import (
+from mjrig.lab.rollouts.signals import (
     LONGEST,
     Kind,
     Metrics,
@@ -204,7 +204,7 @@ class Bench(CheckedAttributes):
         recorder = ResponseRecorder(robot, group)
         columns = [robot.actuator_names.index(b.actuator) for b in group]
         base, scales = robot.setpoints.position[columns].copy(), scales_of(robot, group)
-        began, events = world.time, self._events()
+        events = self._events()
         positions = [recorder.start]
         for k in range(signal_steps(signal, h)[1]):
             if may_be_over(k, signal, h) and _all_over(positions, signal, h):
@@ -213,7 +213,7 @@ class Bench(CheckedAttributes):
             world.step()
             if text := self._divergence(events):
                 return [failed(b, text) for b in group]
-            recorder.take(world.time - began)
+            recorder.take(h * (k + 1.0))
             positions.append(recorder.last)
         return [
             respond(world, robot, b, t, signal)

@@ -6,6 +6,7 @@ a batch are bit-identical to one world per task; MuJoCo Warp computes in single 
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from mjrig.core.sim.batch import Batch
 from mjrig.core.sim.warp_batch import WarpBatch
 from mjrig.core.sim.warp_device import FLOAT
 from mjrig.core.sim.world import World
-from mjrig.lab.responses.actuator_selection import way_to_motors
+from mjrig.lab.rollouts.actuator_selection import way_to_motors
 
 
 def driven(robot: Articulation) -> list[ActuatorBinding]:
@@ -66,21 +67,34 @@ class Host(ABC):
     """One or many worlds with one actor to test.
 
     `alive` marks the worlds that have not diverged; values of the others are meaningless.
-    `problems` are why worlds could not be tested; empty: they could.
+    `problems` are why worlds could not be tested; empty: they could. `traces` are what a scenario
+    records, `prepared` is what its `prepare` returned.
     """
 
-    def __init__(self, world: World, actor: str, count: int) -> None:
+    def __init__(self, world: World, actor: str, count: int, prepared: object = None) -> None:
         self.robot = world[actor]
-        self.readout = Readout(self.robot)
-        if not self.readout.names:
-            why = f"{actor}: no controller is bound to an actuator; nothing to test"
-            raise BindingError(f"{why}{way_to_motors([self.robot])}")
-        self.count, self.timestep = count, world.timestep
+        self.count, self.timestep, self.prepared = count, world.timestep, prepared
         self.base = base_address(self.robot)
         #: Body and first degree of freedom of the free base; None: it has none.
         self.base_body, self.base_dof = base_of(self.robot)
         self.alive: BoolArray = np.ones(count, np.bool_)
         self.problems = [""] * count
+        self.traces: list[Any] = [None] * count
+        #: Called by scenarios with the share that is done.
+        self.report: Callable[[float], object] = lambda share: None
+
+    @cached_property
+    def readout(self) -> Readout:
+        """Reads the actuators that controllers drive.
+
+        Raises:
+            BindingError: there is none.
+        """
+        readout = Readout(self.robot)
+        if not readout.names:
+            why = f"{self.robot.name}: no controller is bound to an actuator; nothing to test"
+            raise BindingError(f"{why}{way_to_motors([self.robot])}")
+        return readout
 
     @abstractmethod
     def step(self, n: int = 1) -> None:
@@ -143,19 +157,30 @@ class Host(ABC):
 class WorldHost(Host):
     """One world, whatever its execution."""
 
-    def __init__(self, world: World, actor: str) -> None:
-        super().__init__(world, actor, 1)
+    def __init__(self, world: World, actor: str, prepared: object = None) -> None:
+        super().__init__(world, actor, 1, prepared)
         self.world = world
         self._events = world.event_count
         laws = [c for c in self.robot.controllers if c.follows_pose and c.enabled]
         self._is_native = all(c.lowered is not None for c in laws)
-        self._edges = self.readout.edges(world.model)[None]
+
+    @cached_property
+    def _edges(self) -> FloatArray:
+        edges: FloatArray = self.readout.edges(self.world.model)[None]
+        return edges
 
     def step(self, n: int = 1) -> None:
         self.world.step(n)
-        self.look_for_divergence()
+        self._look_for_divergence()
 
-    def look_for_divergence(self) -> None:
+    def step_each(self, n: int, after: Callable[[], object]) -> None:
+        """Advance step by step; `after` is called after every one."""
+        for _ in range(n):
+            self.world.step()
+            after()
+        self._look_for_divergence()
+
+    def _look_for_divergence(self) -> None:
         """Mark the world as no longer alive if it has diverged since the last look."""
         new = self.world.event_count - self._events
         if new:
@@ -224,8 +249,10 @@ _STATE = (
 class BatchHost(Host):
     """All worlds of a batch, each with the limits `edges` (worlds, n, 2) of its own model."""
 
-    def __init__(self, batch: Batch, actor: str, edges: FloatArray) -> None:
-        super().__init__(batch.template, actor, batch.count)
+    def __init__(
+        self, batch: Batch, actor: str, edges: FloatArray, prepared: object = None
+    ) -> None:
+        super().__init__(batch.template, actor, batch.count, prepared)
         self.batch, self._edges = batch, edges
         self._mine = batch[actor]
         self._length, self._force = batch.data("actuator_length"), batch.data("actuator_force")
@@ -291,26 +318,15 @@ class BatchHost(Host):
 
 
 class WarpHost(BatchHost):
-    """All worlds of a batch on MuJoCo Warp.
-
-    Args:
-        tick: called with the time that was simulated so far [s].
-    """
+    """All worlds of a batch on MuJoCo Warp."""
 
     def __init__(
-        self,
-        batch: WarpBatch,
-        actor: str,
-        edges: FloatArray,
-        tick: Callable[[float], object] | None = None,
+        self, batch: WarpBatch, actor: str, edges: FloatArray, prepared: object = None
     ) -> None:
         # Forces are clamped at limits of single precision, which may be below those of double.
-        super().__init__(batch, actor, edges.astype(FLOAT).astype(np.float64))
-        self._worlds, self._tick, self._steps = batch, tick, 0
+        super().__init__(batch, actor, edges.astype(FLOAT).astype(np.float64), prepared)
+        self._worlds = batch
 
     def step(self, n: int = 1) -> None:
         self._worlds.step(n)
         self.alive &= ~self._worlds.diverged
-        self._steps += n
-        if self._tick is not None:
-            self._tick(self._steps * self.timestep)

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import mjrig
-from mjrig.lab.sweep import tasks
-from mjrig.lab.sweep.executors import Inline, Pool, drive, open_pool
+from mjrig.lab.rollouts import worker
+from mjrig.lab.rollouts.backends import Inline, Pool, drive, open_pool
 from tests.plugin.lab.sweep.swept import refused
 
 Taken = list[str]
@@ -25,12 +25,13 @@ def run(
     given_up: dict[str, str] = {}
     feed = iter(pieces)
 
-    def take(found: list[str]) -> bool:
-        taken.extend(found)
-        return True
+    def give_up(task: str, why: str) -> str:
+        given_up[task] = why
+        return task
 
-    drive(pool, lambda: next(feed, None), work, take, given_up.__setitem__)
-    return taken, given_up
+    for found in drive(pool, lambda: next(feed, None), work, give_up):
+        taken.extend(found)
+    return [task for task in taken if task not in given_up], given_up
 
 
 def echo(pool: Pool, piece: list[str]) -> "Future[Any]":
@@ -107,13 +108,12 @@ def test_an_error_on_the_way_is_told_after_a_second_try() -> None:
 def test_a_piece_that_is_not_taken_is_handed_out_again() -> None:
     asked: list[str] = []
 
-    def take(found: list[str]) -> bool:
-        asked.extend(found)
-        return len(asked) > 1
+    def nothing_at_first(pool: Pool, piece: list[str]) -> "Future[Any]":
+        asked.extend(piece)
+        return echo(pool, piece if len(asked) > 1 else [])
 
-    pieces = iter([["a"]])
     with open_pool("inline") as pool:
-        drive(pool, lambda: next(pieces, None), echo, take, lambda task, why: None)
+        assert run(pool, [["a"]], nothing_at_first) == (["a"], {})
     assert asked == ["a", "a"]
 
 
@@ -152,12 +152,12 @@ def test_tasks_on_threads_are_quiet_and_the_log_goes_on_afterwards(
     inside, may_end = threading.Event(), threading.Event()
 
     def task() -> None:
-        with tasks._quiet():
+        with worker._quiet():
             inside.set()
             may_end.wait(10.0)
             logger.warning("from the task")
 
-    with tasks._quiet():
+    with worker._quiet():
         other = threading.Thread(target=task)
         other.start()
         inside.wait(10.0)

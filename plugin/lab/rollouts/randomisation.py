@@ -12,7 +12,7 @@ from mjrig.core.arrays import FloatArray
 from mjrig.core.control.policy import PolicyComponent, PolicyDisturbance, running_policies
 from mjrig.core.errors import PropertyError
 from mjrig.core.names import suggestion
-from mjrig.lab.sweep.hosts import Host
+from mjrig.lab.rollouts.hosts import Host
 
 Factors = tuple[float, float]
 #: Given as a standard deviation; the others are ranges of factors.

@@ -8,7 +8,7 @@ import pytest
 
 from mjrig.core.arrays import FloatArray
 from mjrig.core.errors import PropertyError
-from mjrig.lab.responses.response import Kind, Metrics, Signal, Trace, measure
+from mjrig.lab.rollouts.signals import Kind, Metrics, Signal, Trace, measure
 from tests.worlds import refused
 
 TIME: FloatArray = np.arange(1, 4001, dtype=np.float64) * 0.001

@@ -7,12 +7,14 @@ from pathlib import Path
 import pytest
 
 import mjrig
-from mjrig.lab.responses.joint_bench import Bench
-from mjrig.lab.responses.response import Kind, Signal
-from mjrig.lab.sweep.domain_randomisation import Randomisation
-from mjrig.lab.sweep.hosts import WorldHost
-from mjrig.lab.sweep.results import Objective
-from mjrig.lab.sweep.sweep_tests import FreeRun, SignalTest, replay_score
+from mjrig.lab.replay.replay_test import replay_score
+from mjrig.lab.rollouts.experiment import Variation
+from mjrig.lab.rollouts.hosts import WorldHost
+from mjrig.lab.rollouts.joint_bench import Bench
+from mjrig.lab.rollouts.randomisation import Randomisation
+from mjrig.lab.rollouts.results import Objective
+from mjrig.lab.rollouts.scenarios import FreeRun, SignalTest
+from mjrig.lab.rollouts.signals import Kind, Signal
 from tests.plugin.lab.sweep.swept import hinge_scene, refused
 
 METRICS = ("rmse", "effort", "travel")
@@ -46,7 +48,7 @@ def test_an_unknown_metric_is_refused_with_the_nearest_one() -> None:
 def test_a_free_run_measures_tracking_and_effort(tmp_path: Path) -> None:
     world = mjrig.World(hinge_scene(tmp_path))
     test = FreeRun(6.0)
-    (found,) = test.run(WorldHost(world, "arm"), Randomisation(), [0])
+    (found,) = test.run(WorldHost(world, "arm"), Randomisation(), [Variation()])
     assert tuple(found) == test.metrics
     # In the end kp · error holds m·g·r = 0.981 N·m; on the way there it is a little less.
     sag = 9.81 * 0.1 / 40.0
@@ -60,7 +62,7 @@ def test_a_limit_that_cuts_shows_as_saturation_in_every_execution(tmp_path: Path
     scene.set("arm.PDController.torque_limit", 0.5)
     for execution in ("native", "python"):
         host = WorldHost(mjrig.World(scene, execution), "arm")
-        (found,) = FreeRun(0.5).run(host, Randomisation(), [0])
+        (found,) = FreeRun(0.5).run(host, Randomisation(), [Variation()])
         assert 0.5 < found["saturation"] <= 1.0
 
 
@@ -73,7 +75,7 @@ def test_a_base_that_tips_over_has_fallen() -> None:
         velocity: {{linear: [0, 0, 4], angular: [12, 0, 0]}}, components: [{{type: PDController}}]}}
     """
     world = mjrig.World(mjrig.Scene.parse(text))
-    (found,) = FreeRun(0.4).run(WorldHost(world, "dog"), Randomisation(), [0])
+    (found,) = FreeRun(0.4).run(WorldHost(world, "dog"), Randomisation(), [Variation()])
     assert found["fell"] == 1.0
 
 
@@ -83,7 +85,7 @@ def test_a_signal_has_the_numbers_of_the_bench(tmp_path: Path) -> None:
     test = SignalTest(signal, ("swing",))
     world = mjrig.World(path)
     test.prepare(world)
-    (found,) = test.run(WorldHost(world, "arm"), Randomisation(), [0])
+    (found,) = test.run(WorldHost(world, "arm"), Randomisation(), [Variation()])
     (response,) = Bench(mjrig.World(path)).run("arm", ["drive"], signal)
     metrics = response.metrics
     assert metrics is not None and tuple(found) == test.metrics
@@ -98,7 +100,7 @@ def test_what_never_rests_has_a_problem_and_times_as_long_as_the_run(tmp_path: P
     world = mjrig.World(scene)
     test.prepare(world)
     host = WorldHost(world, "arm")
-    (found,) = test.run(host, Randomisation(), [0])
+    (found,) = test.run(host, Randomisation(), [Variation()])
     assert found["settling_time"] == 0.3
     assert host.problems == ["drive is never at rest before the signal, in 30 s"]
 
@@ -111,7 +113,7 @@ def test_a_signal_begins_at_rest_and_a_step_is_followed_to_its_end(tmp_path: Pat
     test = SignalTest(Signal(Kind.STEP, 0.1, duration=1.0))
     world = mjrig.World(scene)
     test.prepare(world)
-    (found,) = test.run(WorldHost(world, "arm"), Randomisation(), [0])
+    (found,) = test.run(WorldHost(world, "arm"), Randomisation(), [Variation()])
     assert found["overshoot"] == pytest.approx(0.82, abs=0.02)
     assert found["settling_time"] == pytest.approx(4.0 / 0.4, rel=0.1)
 
@@ -123,7 +125,7 @@ def test_only_a_step_has_the_numbers_of_a_step() -> None:
 def test_a_pattern_that_no_joint_matches_is_refused(tmp_path: Path) -> None:
     world = mjrig.World(hinge_scene(tmp_path))
     with refused("'swong' matches no actuator or joint; did you mean 'swing'?"):
-        SignalTest(joints=("swong",)).run(WorldHost(world, "arm"), Randomisation(), [0])
+        SignalTest(joints=("swong",)).run(WorldHost(world, "arm"), Randomisation(), [Variation()])
 
 
 def test_a_replay_is_scored_by_its_errors() -> None:

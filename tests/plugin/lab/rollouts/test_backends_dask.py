@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from mjrig.lab.sweep.results import TABLE, ResultsFile
+from mjrig.lab.rollouts.experiment import Rollout
+from mjrig.lab.rollouts.results import TABLE, ResultsFile
+from mjrig.lab.rollouts.scenarios import FreeRun
 from mjrig.lab.sweep.runner import sweep
 from mjrig.lab.sweep.search_space import Choices, Space
-from mjrig.lab.sweep.sweep_tests import FreeRun
-from mjrig.lab.sweep.tasks import TaskOutcome
 from tests.campaign import campaign_only
 from tests.plugin.lab.sweep.swept import KP, hinge_scene
 
@@ -40,7 +40,7 @@ def test_a_killed_worker_costs_no_row_and_doubles_none(
     killed: list[int] = []
     add = ResultsFile.add
 
-    def kill_in_the_middle(self: ResultsFile, outcome: TaskOutcome) -> bool:
+    def kill_in_the_middle(self: ResultsFile, outcome: Rollout) -> bool:
         if len(self) >= 5 and not killed:
             with distributed.Client(cluster.scheduler_address, set_as_default=False) as client:
                 busy = next((w for w, tasks in client.processing().items() if tasks), None)

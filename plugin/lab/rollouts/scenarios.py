@@ -1,10 +1,8 @@
-"""Tests of a sweep: test signals on joints, free runs, replays of a recording."""
+"""Scenarios of an experiment: test signals on joints of a suspended robot, and free runs."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,11 +13,11 @@ from mjrig.core.control.sampler import SAMPLE_HZ
 from mjrig.core.errors import PropertyError
 from mjrig.core.pattern_program import pattern_budget
 from mjrig.core.sim.world import World
-from mjrig.data.recording.recording import Recording
-from mjrig.lab.replay.runner import replay
-from mjrig.lab.replay.source import as_recording
-from mjrig.lab.responses.joint_bench import Bench
-from mjrig.lab.responses.response import (
+from mjrig.lab.rollouts.experiment import PlainScenario, Variation
+from mjrig.lab.rollouts.hosts import Host
+from mjrig.lab.rollouts.joint_bench import Bench
+from mjrig.lab.rollouts.randomisation import Bumps, Randomisation, disturb_policies
+from mjrig.lab.rollouts.signals import (
     LONGEST,
     BoolArray,
     Kind,
@@ -33,25 +31,18 @@ from mjrig.lab.responses.response import (
     settling,
     signal_steps,
 )
-from mjrig.lab.sweep.domain_randomisation import Bumps, Randomisation, disturb_policies
-from mjrig.lab.sweep.hosts import Host, WorldHost
 
-# Objective signal ---------------------------------------------------------------------------------
+# Signal test ---------------------------------------------------------------------------------
 # Signal test: tracking of steps, sines and chirps by the joints of a suspended robot.
 
 
 @dataclass(frozen=True)
-class SignalTest:
+class SignalTest(PlainScenario):
     """The joints of a suspended robot are driven by a signal, one after the other or together.
 
-    Metrics:
-        rmse: error over all tested joints [rad or m].
-        effort: root mean square of the applied effort [N·m or N].
-        saturation: share of time and joints at a limit.
-        rise_time, settling_time, overshoot, steady_state_error: of a step, the worst joint. It is
-            followed until the joints rest; of one that never does, times count as long as it
-            was followed, its overshoot is that beyond the step, its error that of its limit
-            by extrapolation, or of its mean if it swings.
+    Metrics of a step are those of the worst joint. It is followed until the joints rest; of one
+    that never does, times count as long as it was followed, its overshoot is that beyond the step,
+    its error that of its limit by extrapolation, or of its mean if it swings.
 
     A world whose joints are not still before the signal has no metrics, but a problem.
 
@@ -88,9 +79,10 @@ class SignalTest:
         Bench(world)
 
     def run(
-        self, host: Host, randomisation: Randomisation, seeds: list[int]
+        self, host: Host, randomisation: Randomisation, variations: Sequence[Variation]
     ) -> list[dict[str, float]]:
         """The metrics of each world, from its present state."""
+        seeds = [variation.seed for variation in variations]
         chosen = self._chosen(host)
         noise = self._noise(host, randomisation, seeds)
         self._settle(host)
@@ -249,7 +241,7 @@ def _summary(test: SignalTest, groups: list[list[_Joint]]) -> dict[str, float]:
     }
 
 
-# Objective run ------------------------------------------------------------------------------------
+# Free run ------------------------------------------------------------------------------------
 # Free-run test: tracking, effort, limits, travel, and falls.
 
 
@@ -260,17 +252,8 @@ SUNK = 0.5
 
 
 @dataclass(frozen=True)
-class FreeRun:
-    """A run of the scene, with whatever components command it.
-
-    Metrics:
-        rmse: tracking error over all bound actuators [rad or m].
-        worst_rmse: of the worst actuator.
-        effort: root mean square of the applied effort [N·m or N].
-        saturation: share of time and actuators at a limit.
-        travel: horizontal distance covered by the free base [m].
-        fell: 1 if the free base leaned by 60° or sank to half its height, else 0.
-    """
+class FreeRun(PlainScenario):
+    """A run of the scene, with whatever components command it."""
 
     duration: float = 5.0
 
@@ -288,13 +271,11 @@ class FreeRun:
         """Names of the metrics."""
         return ("rmse", "worst_rmse", "effort", "saturation", "travel", "fell")
 
-    def prepare(self, world: World) -> None:
-        """Nothing to prepare."""
-
     def run(
-        self, host: Host, randomisation: Randomisation, seeds: list[int]
+        self, host: Host, randomisation: Randomisation, variations: Sequence[Variation]
     ) -> list[dict[str, float]]:
         """The metrics of each world, from its present state."""
+        seeds = [variation.seed for variation in variations]
         steps = max(1, round(self.duration / host.timestep))
         every = max(1, round(1.0 / (SAMPLE_HZ * host.timestep)))
         tally = _Tally(host)
@@ -306,6 +287,7 @@ class FreeRun:
             if noise is not None:
                 host.command(still + noise[:, k])
             bumps.step(min(every, steps - done))
+            host.report(min((done + every) / steps, 1.0))
             tally.note(host, still if noise is not None else host.target)
             if not host.alive.any():
                 break
@@ -370,80 +352,3 @@ def _up(quat: FloatArray) -> FloatArray:
     w, x, y, z = quat.T
     up: FloatArray = np.array([2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)])
     return up.T
-
-
-# Objective replay ---------------------------------------------------------------------------------
-# Replay test: recorded setpoints through the scene's controllers, compared with the recording.
-
-
-@dataclass(frozen=True)
-class ReplayTest:
-    """The setpoints of a recording run through the controllers of the scene.
-
-    Metrics:
-        rmse: of the joint positions against the recorded ones [rad or m].
-        worst_rmse: of the worst joint.
-        velocity_rmse: of the joint velocities [rad/s or m/s].
-        effort_rmse: of the efforts [N·m or N].
-        max_error: largest position error [rad or m].
-        fell: 1 if the robot fell, else 0.
-    """
-
-    recording: Path
-
-    @property
-    def batchable(self) -> bool:
-        """Whether many worlds can run it at once."""
-        return False
-
-    @property
-    def duration(self) -> float:
-        """Simulated time; unknown before the recording is read [s]."""
-        return 0.0
-
-    @property
-    def metrics(self) -> tuple[str, ...]:
-        """Names of the metrics."""
-        return ("rmse", "worst_rmse", "velocity_rmse", "effort_rmse", "max_error", "fell")
-
-    def moved(self, locate: Callable[[Path], Path]) -> "ReplayTest":
-        """The same on another machine."""
-        return ReplayTest(locate(self.recording))
-
-    def prepare(self, world: World) -> None:
-        """Nothing to prepare."""
-
-    def run(
-        self, host: Host, randomisation: Randomisation, seeds: list[int]
-    ) -> list[dict[str, float]]:
-        """The metrics of the one world."""
-        del randomisation, seeds  # the recording determines the commands
-        assert isinstance(host, WorldHost)
-        return [replay_score(host.world, self.recording)]
-
-
-def replay_score(world: World, recording: Path) -> dict[str, float]:
-    """The numbers of a replay in targets mode."""
-    source = _read(recording, recording.stat().st_mtime_ns, world.timestep)
-    found = replay(source, world, mode="targets", diagnose=False)
-    joints = list(found.joints.values())
-
-    def rms(name: str) -> float:
-        values = [v for joint in joints if (v := joint[name]) is not None]
-        return float(np.sqrt(np.mean(np.square(values)))) if values else 0.0
-
-    return {
-        "rmse": rms("rmse_position"),
-        "worst_rmse": max((float(j["rmse_position"] or 0.0) for j in joints), default=0.0),
-        "velocity_rmse": rms("rmse_velocity"),
-        "effort_rmse": rms("rmse_effort"),
-        "max_error": float(found.max_abs_position_error or 0.0),
-        "fell": float(found.fell),
-    }
-
-
-@lru_cache(maxsize=1)
-def _read(path: Path, changed: int, timestep: float) -> Recording:
-    """The recording, read once for all trials; `changed` is when the file was."""
-    del changed
-    return as_recording(path, timestep=timestep)

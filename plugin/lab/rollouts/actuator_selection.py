@@ -98,6 +98,18 @@ def choose_tested(
     return _choose(world, actor, joint, servos=True)
 
 
+def choose_law(robot: Articulation, actuator: str) -> Chosen:
+    """An actuator by its name, with the law that drives it.
+
+    Raises:
+        BindingError: no law drives it.
+    """
+    laws = {c.binding.actuator: c for c in _driven(robot)}
+    if actuator not in laws:
+        raise BindingError(f"{robot.name}: no law is bound to {actuator!r}; it has no gains")
+    return laws[actuator]
+
+
 def _choose(
     world: World, actor: str | None, joint: str, *, servos: bool
 ) -> tuple[list[Tested], list[Skipped]]:

@@ -11,8 +11,8 @@ from mjrig.components import PDController, PIDController
 from mjrig.core.arrays import FloatArray
 from mjrig.core.errors import BindingError
 from mjrig.core.sim.world import World
-from mjrig.lab.responses.joint_bench import Bench, Response, ResponseRecorder, bound, respond
-from mjrig.lab.responses.response import Kind, Signal
+from mjrig.lab.rollouts.joint_bench import Bench, Response, ResponseRecorder, bound, respond
+from mjrig.lab.rollouts.signals import Kind, Signal
 from tests.worlds import GRIPPER, hinge, make_world, refused
 
 QUADRUPED = Path(str(files("mjrig.config").joinpath("scenes", "quadruped.yaml")))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import mjrig
-from mjrig.lab.sweep.scene_bundle import Bundle, LocalScene
+from mjrig.lab.rollouts.scene_bundle import Bundle, LocalScene
 from tests.meshes import write_corner
 from tests.plugin.lab.sweep.swept import hinge_scene, refused
 

@@ -1,4 +1,4 @@
-"""Parallel backends for tasks: local processes, threads, the calling thread, or a Dask cluster.
+"""Back ends that run tasks: local processes, threads, the calling thread, or a Dask cluster.
 
 Any `concurrent.futures.Executor` works.
 """
@@ -22,6 +22,8 @@ from mjrig.core.errors import MissingExtraError, MjrigError, PropertyError
 from mjrig.core.names import suggestion
 from mjrig.core.processes.process_pool import ProcessExecutor, cores
 
+#: How often a running back end asks whether it is cancelled [s].
+POLL_S = 0.1
 NAMES = ("processes", "threads", "inline", "dask")
 #: How often a task may kill its worker before it is given up.
 DEATHS = 2
@@ -50,7 +52,7 @@ class Pool:
         workers: number of batches it runs at a time.
         is_local: its workers see the same files as this process.
         renew: makes another one; None: a broken executor cannot be replaced.
-        threads: threads per batch.
+        threads: threads per batch; 0: no batches, one world after the other.
     """
 
     executor: Executor
@@ -158,25 +160,25 @@ def drive(
     pool: Pool,
     feed: Callable[[], list[T] | None],
     work: Callable[[Pool, list[T]], "Future[list[R]]"],
-    take: Callable[[list[R]], bool],
-    give_up: Callable[[T, str], None],
+    give_up: Callable[[T, str], R],
     *,
     ahead: int = 1,
-) -> None:
-    """Keep workers busy until nothing is left; every task is taken or given up exactly once.
+    cancel: Callable[[], bool] | None = None,
+) -> Iterator[list[R]]:
+    """Keep workers busy until nothing is left; yields results, of every task exactly once.
 
     A lost worker's tasks run again, alone, so that the one that kills its worker is found.
 
     Args:
         pool: executor and workers.
         feed: the next piece of work, a list of tasks; None: none at the moment.
-        work: hands a piece of work to the pool.
-        take: gets the results of a piece, as they come; false: it is to be handed out again.
-        give_up: gets a task that killed its worker twice, and why.
+        work: hands a piece of work to the pool; without results it is handed out again.
+        give_up: makes the result of a task that killed its worker twice, from the reason.
         ahead: pieces that wait in the executor, per worker.
+        cancel: polled; true ends it, with the results so far.
     """
     flight: dict[Future[list[R]], list[T]] = {}
-    while True:
+    while cancel is None or not cancel():
         while len(flight) < pool.workers() * (1 + ahead):
             piece = feed()
             if piece is None:
@@ -186,23 +188,26 @@ def drive(
                 break  # inline: what is done is taken before more is
         if not flight:
             return
-        done, _ = wait(flight, return_when=FIRST_COMPLETED)
+        done, _ = wait(flight, None if cancel is None else POLL_S, return_when=FIRST_COMPLETED)
         lost: list[list[T]] = []
         for future in done:
             piece = flight.pop(future)
-            found, error = _result(future)
-            if error is None:
-                if not take(found):
-                    flight[_submitted(pool, piece, work)] = piece
-                continue
-            lost.append(piece)
-            if isinstance(error, BrokenExecutor):
-                # The culprit is unknown: all tasks under way are tried alone.
-                lost += _rest(flight, take)
-                pool.replace_broken()
-                break
+            results, error = _result(future)
+            if error is not None:
+                lost.append(piece)
+                if isinstance(error, BrokenExecutor):
+                    # The culprit is unknown: all tasks under way are tried alone.
+                    yield from _salvage(flight, lost)
+                    pool.replace_broken()
+                    break
+            elif results:
+                yield results
+            else:
+                flight[_submitted(pool, piece, work)] = piece
         for piece in lost:
-            _try_alone(pool, piece, work, take, give_up)
+            yield from _try_alone(pool, piece, work, give_up)
+    for future in flight:
+        future.cancel()
 
 
 def _submitted(
@@ -223,53 +228,38 @@ def _result(future: "Future[list[R]]") -> tuple[list[R], BaseException | None]:
         return [], error
 
 
-def _rest(
-    flight: "dict[Future[list[R]], list[T]]", take: Callable[[list[R]], bool]
-) -> list[list[T]]:
-    """Empty what is under way in a broken executor: results are taken, the rest is lost."""
-    lost = []
+def _salvage(flight: "dict[Future[list[R]], list[T]]", lost: list[list[T]]) -> Iterator[list[R]]:
+    """Empty what is under way in a broken executor: yields results, adds the rest to `lost`."""
     for future, piece in flight.items():
-        found, error = _result(future)
-        if error is not None or not take(found):
+        results, _ = _result(future)
+        if results:
+            yield results
+        else:
             lost.append(piece)
     flight.clear()
-    return lost
 
 
 def _try_alone(
     pool: Pool,
     piece: list[T],
     work: Callable[[Pool, list[T]], "Future[list[R]]"],
-    take: Callable[[list[R]], bool],
-    give_up: Callable[[T, str], None],
-) -> None:
+    give_up: Callable[[T, str], R],
+) -> Iterator[list[R]]:
     """Run lost work with nothing beside it; what is lost again is split down to one task."""
-    error = _attempt(pool, piece, work, take)
-    if error is None:
-        return
-    if len(piece) > 1:
-        for task in piece:
-            _try_alone(pool, [task], work, take, give_up)
-        return
-    for _ in range(DEATHS - 1):
-        error = _attempt(pool, piece, work, take)
+    for _ in range(1 if len(piece) > 1 else DEATHS):
+        results, error = _result(_submitted(pool, piece, work))
+        while error is None and not results:
+            results, error = _result(_submitted(pool, piece, work))
         if error is None:
+            yield results
             return
-    give_up(piece[0], _why(error))
-
-
-def _attempt(
-    pool: Pool,
-    piece: list[T],
-    work: Callable[[Pool, list[T]], "Future[list[R]]"],
-    take: Callable[[list[R]], bool],
-) -> BaseException | None:
-    found, error = _result(_submitted(pool, piece, work))
-    while error is None and not take(found):
-        found, error = _result(_submitted(pool, piece, work))
-    if isinstance(error, BrokenExecutor):
-        pool.replace_broken()
-    return error
+        if isinstance(error, BrokenExecutor):
+            pool.replace_broken()
+    if len(piece) == 1:
+        yield [give_up(piece[0], _why(error))]
+        return
+    for task in piece:
+        yield from _try_alone(pool, [task], work, give_up)
 
 
 def _why(error: BaseException | None) -> str:

@@ -1,4 +1,4 @@
-"""Results of a sweep: the objective, the table on disk, and writing the best point back.
+"""Results of experiments: the objective, and the table on disk, which a run resumes from.
 
 A folder holds `results.csv` and `sweep.json`, the inputs of its results. Every line is written in
 one piece as results arrive, so a kill can tear only the last line; a torn line is dropped when the
@@ -19,19 +19,10 @@ from typing import Any, Final, Self
 import numpy as np
 
 from mjrig.core.attributes import CheckedAttributes
-from mjrig.core.errors import MissingExtraError, MjrigError, PropertyError, SceneError
+from mjrig.core.errors import MissingExtraError, MjrigError, PropertyError
 from mjrig.core.files.atomic_writes import cannot_be_written, whole_file, write_atomically
 from mjrig.core.names import how_many, listed, suggestion
-from mjrig.core.properties.per_actuator import PerActuator
-from mjrig.core.scene.editing.scene import Scene
-from mjrig.core.scene.model_scene import refuse_model
-from mjrig.core.scene.scene_paths import find
-from mjrig.core.sim.world import World
-from mjrig.lab.gains.gain_presets import save_preset
-from mjrig.lab.gains.gain_rows import gain_rows
-from mjrig.lab.sweep.scene_bundle import LocalScene
-from mjrig.lab.sweep.search_space import ParameterTarget
-from mjrig.lab.sweep.tasks import OK, Engine, SweepSetup, TaskOutcome, assign
+from mjrig.lab.rollouts.experiment import OK, Engine, Rollout, Variation
 
 # Objective ----------------------------------------------------------------------------------------
 # Objective to minimise: a metric, or a weighted sum of metrics.
@@ -147,22 +138,28 @@ class Results(CheckedAttributes):
     def __iter__(self) -> Iterator[SweepRow]:
         return iter(self._rows.values())
 
-    def add(self, outcome: TaskOutcome) -> bool:
-        """Add an outcome; false: the task has one already, which is kept."""
-        task = outcome.task
-        if task.id in self._rows:
+    def add(self, rollout: Rollout) -> bool:
+        """Add a rollout; false: its variation has one already, which stays."""
+        variation = rollout.variation
+        if variation.id in self._rows:
             return False
-        self._rows[task.id] = SweepRow(
-            task.id,
-            task.seed,
-            dict(task.values),
-            dict(outcome.metrics),
-            outcome.seconds,
-            outcome.status,
-            outcome.error,
-            str(outcome.engine),
+        self._rows[variation.id] = SweepRow(
+            variation.id,
+            variation.seed,
+            dict(variation.values),
+            dict(rollout.metrics),
+            rollout.seconds,
+            rollout.status,
+            rollout.error,
+            str(rollout.engine),
         )
         return True
+
+    def rollout(self, variation: Variation) -> Rollout:
+        """The rollout of a variation that has a row; traces are not in the table."""
+        row = self._rows[variation.id]
+        engine = next(engine for engine in Engine if str(engine) == row.engine)
+        return Rollout(variation, row.status, row.metrics, row.seconds, row.error, engine)
 
     def only(self, tasks: Iterable[str]) -> "Results":
         """The rows of some tasks, in their order."""
@@ -262,10 +259,10 @@ class ResultsFile(Results):
     def __exit__(self, *_: object) -> None:
         self._file.close()
 
-    def add(self, outcome: TaskOutcome) -> bool:
-        if not super().add(outcome):
+    def add(self, rollout: Rollout) -> bool:
+        if not super().add(rollout):
             return False
-        self._write(self._line(self._rows[outcome.task.id]))
+        self._write(self._line(self._rows[rollout.variation.id]))
         return True
 
     def _write(self, line: str) -> None:
@@ -372,107 +369,3 @@ def _csv(cells: Iterable[object]) -> str:
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerow(cells)
     return text.getvalue()
-
-
-# Results best -------------------------------------------------------------------------------------
-# Writing the best point back: as a gain preset, or into the scene file.
-
-
-def write_preset(path: Path, scene: Scene, job: SweepSetup, values: Mapping[str, Any]) -> str:
-    """Write the gains of the tested actor at a point as a preset; returns what it cannot hold.
-
-    Raises:
-        PropertyError: a parameter is of another actor, or none of its values is a gain.
-        SceneError: the file cannot be written.
-    """
-    world = at_point(scene, job, values)
-    left = _not_in_a_preset(world, job.actor, list(values))
-    save_preset(path, gain_rows(world, world.scene, job.actor))
-    return f"; not in a preset: {listed(left)}" if left else ""
-
-
-def check_preset(scene: Scene, job: SweepSetup, names: Sequence[str]) -> None:
-    """Refuse parameters none of which is a gain of the tested actor.
-
-    Raises:
-        PropertyError: a preset would be empty.
-    """
-    _not_in_a_preset(World(LocalScene.of(scene).load(), job.execution), job.actor, names)
-
-
-def _not_in_a_preset(world: World, actor: str, names: Sequence[str]) -> list[str]:
-    left = [name for name in names if not _is_gain(world, actor, name)]
-    if len(left) == len(names):
-        raise PropertyError(
-            f"a preset holds gains of {actor}, and {listed(left)} is not a gain; "
-            "write the best into a scene instead"
-        )
-    return left
-
-
-def write_scene(path: Path, scene: Scene, job: SweepSetup, values: Mapping[str, Any]) -> None:
-    """Save the scene with the values of a point, the rest of its text as it is.
-
-    Raises:
-        MjrigError: a value does not fit, or the file cannot be written.
-    """
-    check_scene(path, scene)
-    put(scene, job, values)
-    scene.save(path)
-
-
-def check_scene(path: Path, scene: Scene) -> None:
-    """Refuse a file that the scene cannot be saved to.
-
-    Raises:
-        SceneError: it is in another folder, or holds a model.
-    """
-    refuse_model(path)
-    if scene.model_file is None and path.absolute().parent.resolve() != scene.base.resolve():
-        raise SceneError(
-            f"{path}:1:1: must be in the scene's own folder, {scene.base.absolute()}: the files it "
-            "names are relative to that"
-        )
-
-
-def put(scene: Scene, job: SweepSetup, values: Mapping[str, Any]) -> None:
-    """Write the values of a point into a scene, all or nothing; does not save it.
-
-    Raises:
-        MjrigError: a value does not fit.
-    """
-    world = at_point(scene, job, values)
-    with scene.changes():
-        for name, value in values.items():
-            target = ParameterTarget.of(name)
-            if target.pattern:  # only the bound controller knows the names it matches
-                obj, prop = find(world, target.path)
-                scene.set(target.path, obj._authored[prop])
-            else:
-                scene.set(name, value)
-
-
-def at_point(scene: Scene, job: SweepSetup, values: Mapping[str, Any]) -> World:
-    """A world with the values of a point; the scene is left as it is."""
-    own = LocalScene.of(scene).load()
-    for name, value in values.items():
-        if name not in job.live:
-            own.set(name, value)
-    world = World(own, job.execution)
-    for name in sorted(values, key=lambda n: bool(ParameterTarget.of(n).pattern)):
-        if name in job.live:
-            assign(world, name, values[name])
-    return world
-
-
-def _is_gain(world: World, actor: str, name: str) -> bool:
-    target = ParameterTarget.of(name)
-    head, _, rest = target.path.partition(".")
-    if head != actor or not rest:
-        return False
-    try:
-        obj, prop = find(world, target.path)
-        fallback = [p.fallback for p in obj.properties() if isinstance(p, PerActuator)]
-        return isinstance(obj.property_named(prop), PerActuator) or prop in fallback
-    except PropertyError:
-        return False

@@ -1,0 +1,1 @@
+"""Rollouts: experiments as data, and their back ends."""

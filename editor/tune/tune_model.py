@@ -27,7 +27,8 @@ from mjrig.lab.fit import report
 from mjrig.lab.fit.identification import Fit
 from mjrig.lab.gains.assignment import AssignmentPlan
 from mjrig.lab.gains.gain_rows import Change, GainRow
-from mjrig.lab.responses.gain_report import write_report
+from mjrig.lab.report.html_page import write_report
+from mjrig.lab.responses.gain_report import described
 from mjrig.lab.sweep import results
 from mjrig.lab.sweep.runner import Swept
 
@@ -277,7 +278,8 @@ class Tune:
         path = self.report_path()
 
         def write() -> None:
-            write_report(self.found[TuneTask.TEST].result, path)
+            report = described(self.found[TuneTask.TEST].result)
+            write_report(report, path, path.with_suffix(".json"))
             self.state.console.say(tr("report written to {path}", path=path))
             self.state.offer_file(path)
 

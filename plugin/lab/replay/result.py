@@ -1,18 +1,15 @@
 """Replay: the result of a replay, as fields, JSON and text."""
 
-import platform
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib.metadata import version
 from typing import Any
-
-import mujoco
-import numpy as np
 
 from mjrig.core.attributes import CheckedAttributes
 from mjrig.lab.replay.comparison import Comparison
-from mjrig.lab.replay.finding import ReplayFinding, sentence
-from mjrig.lab.report.output import format_table
+from mjrig.lab.replay.finding import ReplayFinding
+from mjrig.lab.replay.report import described
+from mjrig.lab.report.content import BAD, FAIR, GOOD, versions
+from mjrig.lab.report.text import to_text
 
 #: Verdicts on recorded setpoints …
 MATCHES = "matches"
@@ -30,13 +27,8 @@ STAYS_UP = "stays up"
 SHOWN = "shown"
 #: How notes begin that say what could not be judged.
 UNCLEAR = "not judged: "
-#: What the verdicts mean; every other one is bad.
+#: Verdicts that are good and fair; every other one is bad.
 _GOOD, _FAIR = (MATCHES, WITHIN, TRANSFERS, SHOWN), (REMARKS, STAYS_UP)
-
-
-def tone(verdict: str) -> str:
-    """Whether a verdict is `good`, `fair` (it holds with a caveat, or says little) or `bad`."""
-    return "good" if verdict in _GOOD else "fair" if verdict in _FAIR else "bad"
 
 
 @dataclass(frozen=True)
@@ -108,6 +100,21 @@ class Replay(CheckedAttributes):
     series: dict[str, tuple[Any, Any, str]] = field(default_factory=dict)
 
     @property
+    def tone(self) -> str:
+        """Meaning of the verdict: `fair` holds with a caveat, or shows little."""
+        return GOOD if self.verdict in _GOOD else FAIR if self.verdict in _FAIR else BAD
+
+    @property
+    def unjudged(self) -> list[str]:
+        """What could not be judged, and why."""
+        return [n.removeprefix(UNCLEAR) for n in self.notes if n.startswith(UNCLEAR)]
+
+    @property
+    def remarks(self) -> list[str]:
+        """The other notes."""
+        return [n for n in self.notes if not n.startswith(UNCLEAR)]
+
+    @property
     def origin(self) -> str:
         """What values here were compared with."""
         return "policy file" if self.bit_exact is None and self.mode == "policy" else "recording"
@@ -136,111 +143,4 @@ class Replay(CheckedAttributes):
         return found
 
     def __str__(self) -> str:
-        return summary(self)
-
-
-def versions() -> dict[str, str]:
-    """Of what the figures depend on."""
-    return {
-        "mjrig": version("mjrig"),
-        "mujoco": mujoco.__version__,
-        "numpy": np.__version__,
-        "python": platform.python_version(),
-        "machine": platform.machine(),
-    }
-
-
-# On one screen -----------------------------------------------------------------------------------
-
-#: Rows of the joint table, and findings, that fit on a screen.
-WORST = 8
-FINDINGS = 5
-NOTES = 6
-#: Where the rest is.
-ALL = "--report DIR writes all of them"
-#: In tables, where there is no value.
-NONE = "-"
-
-
-def summary(replay: Replay) -> str:
-    """Verdict, figures, findings and the worst joints."""
-    lines = [f"{replay.source}: {replay.verdict}", f"  evidence: {replay.evidence}"]
-    lines += [f"  {line}" for line in (*_figures(replay), *_trials(replay))]
-    if replay.diagnosis:
-        lines.append("diagnosis:")
-        for i, finding in enumerate(replay.diagnosis[:FINDINGS], 1):
-            lines.append(f"  {i}. {sentence(finding, replay.origin)}")
-        if len(replay.diagnosis) > FINDINGS:
-            lines.append(f"  … {len(replay.diagnosis) - FINDINGS} more: {ALL}")
-    lines += _joints(replay)
-    lines += [f"note: {n}" for n in replay.notes[:NOTES]]
-    if len(replay.notes) > NOTES:
-        lines.append(f"… {len(replay.notes) - NOTES} more notes: {ALL}")
-    return "\n".join(lines)
-
-
-def _figures(replay: Replay) -> list[str]:
-    lines = []
-    if replay.bit_exact:
-        lines.append(f"bit-exact over {replay.duration:g} s")
-    elif replay.max_abs_position_error is not None:
-        tolerance = f" (tolerance {replay.tolerance:g})" if replay.tolerance is not None else ""
-        lines.append(f"largest position error {replay.max_abs_position_error:.3g}{tolerance}")
-    first = replay.first_divergence
-    if first is not None:
-        lines.append(f"first beyond it: {first['joint']} at {first['time']:.3f} s")
-    base = ""
-    if replay.base_start is not None and replay.base_end is not None:
-        place = [", ".join(f"{x:.3f}" for x in p) for p in (replay.base_start, replay.base_end)]
-        base = f", base from ({place[0]}) to ({place[1]}) m"
-    fell = f"fell at {replay.fell_at:.2f} s" if replay.fell_at is not None else "did not fall"
-    lines.append(f"{replay.duration:g} s, {fell}{base}")
-    if replay.base_drift is not None and not replay.bit_exact:
-        lines.append(f"base ends {replay.base_drift:.3g} m from where it was recorded")
-    return lines
-
-
-def _trials(replay: Replay) -> list[str]:
-    if len(replay.trials) < 2:
-        return []
-    rows = [
-        (
-            t.name,
-            "fell" if t.fell else "upright",
-            f"{t.duration:.1f}",
-            f"{t.upright:.2f}",
-            NONE if t.tracking_error is None else f"{t.tracking_error:.2f}",
-            f"{t.saturation:.1%}",
-        )
-        for t in replay.trials
-    ]
-    head = ("trial", "", "s", "least upright", "tracking error", "saturated")
-    return format_table(head, rows)
-
-
-def _joints(replay: Replay) -> list[str]:
-    """The worst joints; empty if the replay is exact."""
-    if not replay.joints or replay.bit_exact:
-        return []
-    compared = replay.comparison is not None
-    key = "rmse_position" if compared else "saturation"
-    worst = sorted(replay.joints.items(), key=lambda item: -(item[1].get(key) or 0.0))[:WORST]
-    head = ("joint", "rmse position", "velocity", "effort", "saturated", "recorded")
-    rows = [
-        (
-            name,
-            *(_number(j.get(f"rmse_{n}")) for n in ("position", "velocity", "effort")),
-            _percent(j.get("saturation")),
-            _percent(j.get("saturation_recorded")),
-        )
-        for name, j in worst
-    ]
-    return ["worst joints:", *(f"  {line}" for line in format_table(head, rows))]
-
-
-def _number(value: float | None) -> str:
-    return NONE if value is None else f"{value:.3g}"
-
-
-def _percent(value: float | None) -> str:
-    return NONE if value is None else f"{value:.1%}"
+        return to_text(described(self))

@@ -23,7 +23,7 @@ from mjrig.editor.tune.tune_settings import (
     SweepSettings,
     joints_of,
 )
-from mjrig.lab.fit import report
+from mjrig.lab.fit import write_back
 from mjrig.lab.fit.identification import Fit
 from mjrig.lab.gains.assignment import AssignmentPlan
 from mjrig.lab.gains.gain_rows import Change, GainRow
@@ -232,7 +232,7 @@ class Tune:
 
     def _put_fit(self, found: Fit) -> None:
         with self.state.session.edit(tr("Fit {actor}", actor=found.actor)) as scene:
-            report.put_fit(found, scene)
+            write_back.put_fit(found, scene)
 
     def _put_point(self, swept: Swept) -> None:
         values = self._working_point(swept)
@@ -290,7 +290,7 @@ class Tune:
             result.save(path)
             return ""
         if isinstance(result, Fit):
-            report.save(result, self.state.scene, path)
+            write_back.save(result, self.state.scene, path)
             return ""
         values = self._working_point(result)
         return results.write_preset(path, self.state.scene, result.plan.job, values)

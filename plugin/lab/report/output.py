@@ -34,7 +34,7 @@ def format_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[s
 
 def _is_number(text: str) -> bool:
     try:
-        float(text or "0")
+        float("0" if text in ("", "-") else text)
     except ValueError:
         return False
     return True

@@ -40,12 +40,12 @@ th, td { text-align: right; padding: .2rem .6rem; border-bottom: 1px solid var(-
 th:first-child, td:first-child, td.l, th.l { text-align: left; }
 td:not(.l, :first-child) { white-space: nowrap; }
 .facts { width: auto; } .facts td { text-align: left; white-space: normal !important; }
-.facts td:first-child { color: var(--dim); padding-right: 2rem; }
+.facts td:first-child { color: var(--dim); padding-right: 2rem; white-space: nowrap !important; }
 .above td { border-bottom: 0; padding-bottom: 0; }
 .below td { color: var(--dim); padding-top: 0; text-align: left; }
 .dense { font-size: .85rem; } .dense th, .dense td { padding: .2rem .4rem; }
 @media (max-width: 50rem) { table { font-size: .85rem; } th, td { padding: .2rem .35rem; } }
-.scroll { overflow-x: auto; } svg { width: 100%; } .one svg { min-width: 27rem; }
+.scroll { overflow-x: auto; } svg { width: 100%; } .one svg:not([style]) { min-width: 27rem; }
 .plots { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(24rem, 100%), 1fr));
   gap: 1rem; }
 .key b { font-weight: 600; margin-right: 1rem; } b.blue { color: var(--blue); }

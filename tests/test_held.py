@@ -22,7 +22,7 @@ import mjrig
 from mjrig.components import PDController
 from mjrig.components.laws.onnx_file import OnnxFile
 from mjrig.core.errors import MjrigError
-from mjrig.lab.replay.report import described
+from mjrig.lab.replay.result import described
 from mjrig.lab.report.html_page import to_html
 from tests.campaign import CAMPAIGN, Tally
 from tests.conftest import HINGE

@@ -14,7 +14,7 @@ from mjrig.core.errors import MjrigError
 from mjrig.core.processes.child_process import serve
 from mjrig.core.scene.editing.scene import Scene
 from mjrig.core.sim.world import World
-from mjrig.lab.replay.report import described, write_report
+from mjrig.lab.replay.result import described, write_report
 from mjrig.lab.replay.runner import replay
 from mjrig.lab.report.content import Plots
 

@@ -178,7 +178,7 @@ def run(options: argparse.Namespace) -> int:
             raise MjrigError("--fix repairs after one replay: give a file, not a folder")
         return _run_folder(options, job, replay_folder)
     if options.report is not None:
-        from mjrig.lab.replay.report import write_report
+        from mjrig.lab.replay.result import write_report
         from mjrig.lab.report.output import prepare_folder
 
         prepare_folder(options.report)

@@ -35,6 +35,7 @@ h2 { font-size: 1.1rem; margin: 2rem 0 .4rem; } h3 { font-size: 1rem; margin: 1r
 .good { color: var(--good); } .fair { color: var(--fair); } .bad { color: var(--bad); }
 .dim { color: var(--dim); }
 .made { color: var(--dim); font-size: .85rem; margin: .2rem 0 1rem; overflow-wrap: anywhere; }
+.command { font-family: monospace; margin-bottom: 0; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
 th, td { text-align: right; padding: .2rem .6rem; border-bottom: 1px solid var(--rule); }
 th:first-child, td:first-child, td.l, th.l { text-align: left; }
@@ -87,9 +88,9 @@ def _body(report: Report) -> Iterator[str]:
     yield f"<h1>{escape(report.title)}</h1>"
     if report.verdict:
         yield f'<p class="verdict {report.tone}">{escape(report.verdict)}</p>'
-    command = f"<code>{escape(report.command)}</code><br>" if report.command else ""
-    program = f"mjrig {versions()['mjrig']}, MuJoCo {versions()['mujoco']}"
-    yield f'<p class="made">{command}{program}</p>'
+    if report.command:
+        yield f'<p class="made command">{escape(report.command)}</p>'
+    yield f'<p class="made">mjrig {versions()["mjrig"]}, MuJoCo {versions()["mujoco"]}</p>'
     if report.facts:
         yield '<div class="scroll"><table class="facts">'
         for name, value in report.facts:

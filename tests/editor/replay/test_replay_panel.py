@@ -95,7 +95,7 @@ def test_a_dropped_recording_is_scrubbed_and_compared(bench: Bench, tmp_path: Pa
     first = answer.diagnosis[0]
     assert (first.what, first.where, first.here, first.recorded) == ("kp", "swing", 24, 20)
     assert [s.rows[0][0] for s in answer.report.sections if isinstance(s, Table) and s.rows] == [
-        "swing"
+        "right/swing"
     ]
     assert fixed[0] == SCENE
     assert fixed[1] == SCENE.replace("kp: 20", "kp: 24")

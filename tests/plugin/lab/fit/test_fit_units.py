@@ -80,7 +80,7 @@ def test_reports_say_the_unit_of_each_joint(
     for joint, kind in kinds.items():
         limit = next(s for s in said.splitlines() if s.startswith(f"  {joint} ") and "never" in s)
         assert f" {unit('torque_limit', kind)};" in limit
-    errors = next(line for line in said.splitlines() if line.startswith("largest rms"))
+    errors = next(line for line in said.splitlines() if line.startswith("  largest rms"))
     assert "now [m]" in errors and "now [rad]" in errors
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     for shown in ("j0 [m]", "j1 [rad]", '<td class="l">N/m</td>', "kp [N·m/rad]", "kp [N/m]"):

@@ -79,7 +79,7 @@ def test_a_page_has_the_header_and_all_sections() -> None:
     page = to_html(REPORT)
     assert "<h1>Tests of &lt;arm&gt;</h1>" in page
     assert '<p class="verdict bad">1 failed</p>' in page
-    assert "<code>mjrig tune test arm.yaml</code>" in page and "MuJoCo" in page
+    assert ">mjrig tune test arm.yaml</p>" in page and "MuJoCo" in page
     assert re.findall(r"<h2>(.*?)</h2>", page) == ["Step", "Diagnosis", "Curves", "Details"]
     assert '<tr class="bad above"><td class="l">elbow</td><td>0.123</td><td>50%</td></tr>' in page
     assert "too slow<br>too soft" in page and "<pre>kp: 3</pre>" in page and "second" in page

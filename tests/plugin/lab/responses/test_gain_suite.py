@@ -333,7 +333,7 @@ def test_the_command_says_what_failed_and_writes_a_report(tmp_path: Path, capsys
     assert step["verdict"] == "fail" and step["measures"]["settling"]["most"] == 0.1
     assert load["verdict"] == "pass"
     html = page.read_text()
-    assert html.count("<svg") == 2 and "1 passed, 1 failed" in html and 'class="bad"' in html
+    assert html.count("<svg") == 2 and "1 passed, 1 failed" in html and 'class="bad above"' in html
     assert main([*command, "--json"]) == 1
     assert json.loads(capsys.readouterr().out) == data
 

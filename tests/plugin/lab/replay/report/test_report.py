@@ -12,7 +12,7 @@ import pytest
 import mjrig
 from mjrig.cli.main import main
 from mjrig.components import PDController
-from mjrig.lab.replay.report import write_report
+from mjrig.lab.replay.result import write_report
 from mjrig.lab.report.content import ORANGE, Curves, Series
 from mjrig.lab.report.output import plain
 from mjrig.lab.report.svg import curves_svg

@@ -9,9 +9,9 @@ if TYPE_CHECKING:
     from mjrig.lab.replay.finding import ReplayFinding as ReplayFinding
     from mjrig.lab.replay.players import KinematicPlayer as KinematicPlayer
     from mjrig.lab.replay.players import TargetsPlayer as TargetsPlayer
-    from mjrig.lab.replay.report import write_report as write_report
     from mjrig.lab.replay.result import Replay as Replay
     from mjrig.lab.replay.result import Trial as Trial
+    from mjrig.lab.replay.result import write_report as write_report
     from mjrig.lab.replay.runner import replay as replay
 
 _HOME = {
@@ -22,7 +22,7 @@ _HOME = {
     "ReplayFinding": "lab.replay.finding",
     "TargetsPlayer": "lab.replay.players",
     "Trial": "lab.replay.result",
-    "write_report": "lab.replay.report",
+    "write_report": "lab.replay.result",
 }
 
 if not TYPE_CHECKING:

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from mjrig.lab.fit.identification import Fit as Fit
     from mjrig.lab.fit.identification import fit as fit
     from mjrig.lab.fit.report import fit_report as fit_report
-    from mjrig.lab.fit.report import put_fit as put_fit
+    from mjrig.lab.fit.write_back import put_fit as put_fit
     from mjrig.lab.gains.assignment import Assignment as Assignment
     from mjrig.lab.gains.assignment import Inertia as Inertia
     from mjrig.lab.gains.assignment import Wish as Wish
@@ -51,7 +51,7 @@ _HOME = {
     "Objective": "lab.rollouts.results",
     "optimise": "lab.sweep.optimisation",
     "Optimised": "lab.sweep.optimisation",
-    "put_fit": "lab.fit.report",
+    "put_fit": "lab.fit.write_back",
     "Randomisation": "lab.rollouts.randomisation",
     "ReplayTest": "lab.replay.replay_test",
     "respond": "lab.responses.joint_response",

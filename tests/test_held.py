@@ -22,7 +22,8 @@ import mjrig
 from mjrig.components import PDController
 from mjrig.components.laws.onnx_file import OnnxFile
 from mjrig.core.errors import MjrigError
-from mjrig.lab.replay.report import page
+from mjrig.lab.replay.result import described
+from mjrig.lab.report.html_page import to_html
 from tests.campaign import CAMPAIGN, Tally
 from tests.conftest import HINGE
 from tests.plugin.lab.replay.recorded import biped, from_world
@@ -232,7 +233,7 @@ EVIL = (
 
 def test_texts_in_reports_are_texts(tally: Tally) -> None:
     replay = mjrig.replay(from_world(biped(), 60), biped(kp={"right_knee": 96.0, "default": 80.0}))
-    plain, missed, all_texts = Tags(page(replay)), 0, set[str]()
+    plain, missed, all_texts = Tags(to_html(described(replay))), 0, set[str]()
 
     def collect(text: str) -> str:
         all_texts.add(text)
@@ -247,7 +248,7 @@ def test_texts_in_reports_are_texts(tally: Tally) -> None:
             return text + evil if text in chosen else text
 
         try:
-            found = Tags(page(changed_texts(replay, change)))
+            found = Tags(to_html(described(changed_texts(replay, change))))
         except (KeyError, ValueError):
             missed += 1  # a name that leads to something has changed on one side only
             continue

@@ -3,14 +3,12 @@
 `fix` makes the edits of a finding as one edit of the scene that can be undone.
 """
 
-import json
 import shutil
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from mjrig.core.errors import MjrigError
 from mjrig.core.files.atomic_writes import write_atomically
@@ -18,78 +16,18 @@ from mjrig.core.processes.child_process import ChildEndedError, ChildProcess
 from mjrig.editor.replay import replay_worker
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.text import tr
-from mjrig.lab.replay.finding import ReplayFinding, sentence
+from mjrig.lab.replay.finding import ReplayFinding
 from mjrig.lab.replay.repairs import edited_policy, policy_file, policy_path, set_in_scene
-from mjrig.lab.replay.result import tone
+from mjrig.lab.report.content import Report
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The result of a check: the contents of report.json, and its folder."""
+    """The result of a check: its report, the findings in it, and the folder of its files."""
 
-    data: Mapping[str, Any]
+    report: Report
+    diagnosis: Sequence[ReplayFinding]
     folder: Path
-
-    @property
-    def verdict(self) -> str:
-        """The verdict of the report."""
-        return str(self.data["verdict"])
-
-    @property
-    def tone(self) -> str:
-        """What the verdict means: `good`, `fair` or `bad`."""
-        return tone(self.verdict)
-
-    @property
-    def figures(self) -> list[str]:
-        """The most important figures, as lines of text."""
-        data, lines = self.data, [str(self.data["evidence"])]
-        error, first = data["max_abs_position_error"], data["first_divergence"]
-        if data["bit_exact"]:
-            lines.append(tr("bit-exact over {duration:g} s", duration=data["duration"]))
-        elif error is not None:
-            lines.append(tr("largest position error {error} rad or m", error=_number(error)))
-        if first is not None:
-            lines.append(
-                tr(
-                    "first beyond the tolerance: {joint} at {time:.3f} s",
-                    joint=first["joint"],
-                    time=first["time"],
-                )
-            )
-        if data["fell"]:
-            lines.append(tr("fell at {time:.2f} s", time=data["fell_at"]))
-        return lines
-
-    @property
-    def findings(self) -> list[str]:
-        """The findings of the diagnosis, most important first."""
-        origin = "recording" if self.data["bit_exact"] is not None else tr("policy file")
-        return [sentence(found, origin) for found in self.diagnosis]
-
-    @property
-    def diagnosis(self) -> list[ReplayFinding]:
-        """The same, as they were found."""
-        return [ReplayFinding.from_data(found) for found in self.data["diagnosis"]]
-
-    @property
-    def notes(self) -> list[str]:
-        """What was assumed or left out."""
-        return list(self.data["notes"])
-
-    @property
-    def joints(self) -> list[tuple[str, ...]]:
-        """Per joint, worst first: name, rmse of position, velocity and effort, saturation."""
-        joints: Mapping[str, Mapping[str, Any]] = self.data["joints"]
-        order = sorted(joints, key=lambda n: -_size(joints[n].get("rmse_position")))
-        return [
-            (
-                name,
-                *(_number(joints[name].get(f"rmse_{n}")) for n in COMPARED),
-                _percent(joints[name].get("saturation")),
-            )
-            for name in order
-        ]
 
     def save(self, folder: Path) -> Path:
         """Copy the report to a folder; returns the page.
@@ -112,28 +50,12 @@ class Answer:
         return folder / "report.html"
 
 
-COMPARED = ("position", "velocity", "effort")
-
-
-def _size(value: Any) -> float:
-    """For sorting; JSON has infinity and NaN as text."""
-    return 0.0 if value is None else float("inf") if isinstance(value, str) else float(value)
-
-
-def _number(value: Any) -> str:
-    return "-" if value is None else value if isinstance(value, str) else f"{value:.3g}"
-
-
-def _percent(value: Any) -> str:
-    return "-" if value is None else f"{float(value):.1%}"
-
-
 class Check:
     """One comparison that has begun."""
 
     def __init__(self, state: EditorState, source: Path, settings: Mapping[str, object]) -> None:
-        #: Why it could not be done, empty if it was; None: there is no answer yet.
-        self._problem: str | None = None
+        #: The report and its findings, or why there is none; None: there is no answer yet.
+        self._received: tuple[Report, Sequence[ReplayFinding]] | str | None = None
         self._folder = tempfile.TemporaryDirectory(prefix="mjrig-replay-")
         scene = state.scene
         job = {
@@ -158,15 +80,15 @@ class Check:
     @property
     def is_done(self) -> bool:
         """Whether there is an answer."""
-        return self._problem is not None or self._child.poll()
+        return self._received is not None or self._child.poll()
 
     def wait(self) -> None:
         """Wait until there is an answer."""
-        if self._problem is None:
+        if self._received is None:
             try:
-                self._problem = self._child.receive()
+                self._received = self._child.receive()
             except ChildEndedError as error:
-                self._problem = str(error)
+                self._received = str(error)
             self._child.stop(wait=False)
 
     def answer(self) -> Answer:
@@ -176,10 +98,10 @@ class Check:
             MjrigError: it could not be done.
         """
         self.wait()
-        if self._problem:
-            raise MjrigError(self._problem)
-        report = Path(self._folder.name, "report.json")
-        return Answer(json.loads(report.read_text("utf-8")), report.parent)
+        assert self._received is not None
+        if isinstance(self._received, str):
+            raise MjrigError(self._received)
+        return Answer(*self._received, Path(self._folder.name))
 
     def close(self) -> None:
         """End it if it is not done, and take its files away; closing twice is fine."""

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from imgui_bundle import ImVec2, imgui
+from imgui_bundle import imgui
 
 from mjrig.cli.replay_folder import SUFFIXES
 from mjrig.editor.replay.playback import MODES, RATES, Replaying, parse_hints
@@ -14,28 +14,14 @@ from mjrig.editor.replay.replay_check import Answer, Check, fix
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.text import tr
 from mjrig.editor.ui import icons
-from mjrig.editor.ui.colours import AMBER, GREEN, GREY, RED
+from mjrig.editor.ui.colours import RED
 from mjrig.editor.ui.layout import px, size
 from mjrig.editor.ui.number_cell import whole_number_cell
 from mjrig.editor.ui.panel import Panel
 from mjrig.editor.ui.path_dialog import PathDialog
+from mjrig.editor.ui.report_view import draw_report
 from mjrig.lab.replay.finding import ReplayFinding
 
-_HEAD = (
-    "joint",
-    "rmse position [rad, m]",
-    "velocity [rad/s, m/s]",
-    "effort [N·m, N]",
-    "saturated",
-)
-_TABLE = int(
-    imgui.TableFlags_.row_bg
-    | imgui.TableFlags_.borders_inner_v
-    | imgui.TableFlags_.sizing_fixed_fit
-    | imgui.TableFlags_.scroll_y
-    | imgui.TableFlags_.scroll_x
-)
-_TONES = {"good": GREEN, "fair": AMBER, "bad": RED}
 #: Perturbed runs of a policy at most.
 MOST_TRIALS = 50
 
@@ -113,7 +99,7 @@ class ReplayPanel(Panel):
                 self._held.close()
             self.answer, self._held = found[0], check  # its files are needed for the report
             self._reveals = True
-            self.state.console.say(f"{found[0].data['source']}: {found[0].verdict}")
+            self.state.console.say(found[0].report.headline)
         else:
             check.close()
 
@@ -311,41 +297,16 @@ class ReplayPanel(Panel):
         if self._reveals:
             imgui.set_scroll_here_y(0.0)
             self._reveals = False
-        imgui.text_colored(_TONES[answer.tone], answer.verdict)
-        imgui.push_text_wrap_pos(0.0)
-        for i, line in enumerate(answer.figures):
-            if i == 0:
-                imgui.text_colored(GREY, line)
-            else:
-                imgui.text(line)
-        for i, (text, finding) in enumerate(zip(answer.findings, answer.diagnosis, strict=True), 1):
-            imgui.text_colored(AMBER, f"{i}. {text}")
-            if finding.fix:
-                if imgui.small_button(tr("Fix###fix {number}", number=i)):
-                    self.state.attempt(partial(self.fix, finding))
-                imgui.set_item_tooltip(tr("Make the edit that repairs it; Undo takes it back"))
-        for note in answer.notes:
-            imgui.text_colored(GREY, tr("note: {note}", note=note))
-        imgui.pop_text_wrap_pos()
-        self._joints(answer)
+        draw_report(answer.report, partial(self._offer_fix, answer))
+
+    def _offer_fix(self, answer: Answer, i: int) -> None:
+        finding = answer.diagnosis[i]
+        if finding.fix:
+            if imgui.small_button(tr("Fix###fix {number}", number=i + 1)):
+                self.state.attempt(partial(self.fix, finding))
+            imgui.set_item_tooltip(tr("Make the edit that repairs it; Undo takes it back"))
 
     def fix(self, finding: ReplayFinding) -> None:
         """Repair a finding in the scene."""
         for line in fix(self.state, finding, self.replaying.robot):
             self.state.console.say(tr("fixed: {line}", line=line))
-
-    def _joints(self, answer: Answer) -> None:
-        rows = answer.joints
-        height = imgui.get_text_line_height_with_spacing() * (min(len(rows), 12) + 1.5)
-        if not rows or not imgui.begin_table("joints", len(_HEAD), _TABLE, ImVec2(0, height)):
-            return
-        imgui.table_setup_scroll_freeze(1, 1)
-        for name in _HEAD:
-            imgui.table_setup_column(name)
-        imgui.table_headers_row()
-        for row in rows:
-            imgui.table_next_row()
-            for text in row:
-                imgui.table_next_column()
-                imgui.text(text)
-        imgui.end_table()

@@ -2,10 +2,11 @@
 
 Run as a file, not as a module: the editor's package would bring a window library with it. A job is
 a dictionary with `scene` (text), `base`, `name`, `execution`, `source`, `settings` and `report`,
-the folder the report goes to; the answer is why it could not be done, or empty.
+the folder the report goes to; the answer is the report and its findings, or why there is none.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,13 @@ from mjrig.core.errors import MjrigError
 from mjrig.core.processes.child_process import serve
 from mjrig.core.scene.editing.scene import Scene
 from mjrig.core.sim.world import World
-from mjrig.lab.replay.report import write_report
+from mjrig.lab.replay.result import described, write_report
 from mjrig.lab.replay.runner import replay
+from mjrig.lab.report.content import Plots
 
 
-def work(job: dict[str, Any], tell: Callable[[str], None]) -> None:
-    """Replay, and answer why it failed; empty on success."""
+def work(job: dict[str, Any], tell: Callable[[object], None]) -> None:
+    """Replay, and answer the report without figures and its findings, or why it failed."""
     try:
         trusted = [Path(folder) for folder in job["trusted"]]
         scene = Scene.parse(job["scene"], job["base"], trust=trusted)
@@ -28,8 +30,10 @@ def work(job: dict[str, Any], tell: Callable[[str], None]) -> None:
         write_report(result, Path(job["report"]))
     except MjrigError as error:
         tell(str(error))
-    else:
-        tell("")
+        return
+    report = described(result)
+    sections = [s for s in report.sections if not isinstance(s, Plots)]  # long; on the page
+    tell((replace(report, sections=sections, data={}), result.diagnosis))
 
 
 if __name__ == "__main__":

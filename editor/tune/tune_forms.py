@@ -1,10 +1,11 @@
 """The forms of the Tune panel: the settings of each task, and the page of the gain tests."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
-from imgui_bundle import ImVec2, imgui, implot
+from imgui_bundle import ImVec2, imgui
 
 from mjrig.core.control.plant import at_joint
 from mjrig.core.scene.scene_paths import existing
@@ -16,16 +17,16 @@ from mjrig.editor.inspector.widget_context import Sheet
 from mjrig.editor.session.panel_edits import PanelEdits
 from mjrig.editor.text import deferred, tr
 from mjrig.editor.tune.tune_model import Tune
-from mjrig.editor.tune.tune_plots import FIT, PLAIN, joint_colour, line
 from mjrig.editor.tune.tune_runner import Finished
 from mjrig.editor.tune.tune_settings import RECORDINGS, TESTS, WAYS, GainAxis
-from mjrig.editor.ui.colours import GREEN, GREY, RED
+from mjrig.editor.ui.colours import GREEN, RED
 from mjrig.editor.ui.layout import px
 from mjrig.editor.ui.number_cell import number_cell, whole_number_cell
+from mjrig.editor.ui.report_view import draw_curves, draw_note, draw_table
 from mjrig.lab.fit.plant import OF_JOINTS, UNITS
 from mjrig.lab.gains.assignment import Inertia
 from mjrig.lab.gains.gain_rows import GainRow, columns
-from mjrig.lab.responses.gain_report import heading, of_test, reasons, summary, table
+from mjrig.lab.responses.gain_report import curve, results_table, summary
 from mjrig.lab.responses.gain_suite import GainReport
 from mjrig.lab.responses.gain_test import ABOUT, GainResult, GainTest, GainVerdict
 
@@ -248,20 +249,11 @@ def _hint(text: str) -> None:
 # The test page of the Tune panel: which tests, the actor's thresholds, verdicts and curves.
 
 
-COLOURS = {GainVerdict.PASS: GREEN, GainVerdict.FAIL: RED, GainVerdict.SKIPPED: GREY}
 #: Ticks in a line, and the width of one.
 IN_LINE, TICK = 3, 78.0
 #: Least and largest height of the curve, and the width from which it is beside the tables.
 HEIGHTS, BESIDE = (110.0, 260.0), 620.0
 _ROWS = int(imgui.TableFlags_.row_bg | imgui.TableFlags_.borders_inner_v)
-_TABLE = (
-    imgui.TableFlags_.row_bg
-    | imgui.TableFlags_.borders_inner_v
-    | imgui.TableFlags_.sizing_fixed_fit
-    | imgui.TableFlags_.scroll_x
-)
-
-
 # The form ---------------------------------------------------------------------------------------
 
 
@@ -339,11 +331,11 @@ def show_tests(tune: Tune, finished: Finished) -> None:
 
 def _verdicts(tune: Tune, report: GainReport) -> None:
     for test in GainTest:
-        results = of_test(report, test)
+        results = [result for result in report.results if result.test is test]
         if results:
             _results(tune, report, results)
     for skipped in report.skipped:
-        _note(tr("not tested {joints}", joints=skipped))
+        draw_note(tr("not tested {joints}", joints=skipped))
 
 
 def _shown(tune: Tune, report: GainReport) -> GainResult | None:
@@ -356,52 +348,29 @@ def _shown(tune: Tune, report: GainReport) -> GainResult | None:
 
 
 def _curve(result: GainResult, height: float) -> None:
-    title = f"{result.label}: {result.test} {result.case}".strip()
-    imgui.text(title)
-    trace = result.trace
-    if trace is None:
-        _note(tr("no curve: {why}", why="; ".join(result.reasons)))
-        return
-    if not implot.begin_plot(f"##{title}", ImVec2(-1, height), PLAIN):
-        return
-    implot.setup_axes(tr("t [s]"), tr("position [rad or m]"), FIT, FIT)
-    line(tr("target"), trace.time, trace.target, GREY, 1.0)
-    line(tr("position"), trace.time, trace.position, joint_colour(0), 1.5)
-    implot.end_plot()
+    imgui.text(f"{result.label}: {result.test} {result.case}".strip())
+    figure = curve(result)
+    if figure is None:
+        draw_note(tr("no curve: {why}", why="; ".join(result.reasons)))
+    else:
+        draw_curves(figure, height, tr("position [rad or m]"))
 
 
 def _results(tune: Tune, report: GainReport, results: Sequence[GainResult]) -> None:
-    _note(heading(results))
-    header, rows = table(results)
-    # The verdict goes second: seen without scrolling to the right.
-    header = (header[0], header[-1], *header[1:-1])
-    height = imgui.get_text_line_height_with_spacing() * (len(rows) + 2) + 4
-    name = f"{results[0].test} {len(header)}"
-    if not imgui.begin_table(name, len(header), int(_TABLE), ImVec2(0, height)):
-        return
-    for i, text in enumerate(header):
-        imgui.table_setup_column(f"{text}##{i}")
-    imgui.table_setup_scroll_freeze(1, 1)
-    imgui.table_headers_row()
-    for result, row in zip(results, rows, strict=True):
-        place = report.results.index(result)
-        imgui.table_next_row()
-        imgui.table_next_column()
-        span = int(imgui.SelectableFlags_.span_all_columns)
-        is_shown = result is _shown(tune, report)
-        if imgui.selectable(f"{row[0]}###{place}", is_shown, span)[0]:
-            tune.shown = place
-        imgui.table_next_column()
-        imgui.text_colored(COLOURS[result.verdict], result.verdict)
-        for text in row[1:-1]:
-            imgui.table_next_column()
-            imgui.text(text)
-    imgui.end_table()
-    for label, text in reasons(results):
-        _note(f"{label}: {text}")
+    table = results_table(results)
+    draw_note(table.title)
+    places = [report.results.index(result) for result in results]
 
+    def choose(row: int) -> None:
+        tune.shown = places[row]
 
-def _note(text: str) -> None:
-    imgui.push_style_color(imgui.Col_.text, GREY)
-    imgui.text_wrapped(text)
-    imgui.pop_style_color()
+    # The verdict follows the names: seen without scrolling to the right.
+    first = sum(column.is_words for column in table.columns)
+    order = [*range(first), len(table.columns) - 1, *range(first, len(table.columns) - 1)]
+    table = replace(
+        table,
+        columns=[table.columns[i] for i in order],
+        rows=[[row[i] for i in order] for row in table.rows],
+    )
+    shown = _shown(tune, report)
+    draw_table(results[0].test, table, chosen=lambda row: results[row] is shown, choose=choose)

@@ -23,11 +23,12 @@ from mjrig.editor.tune.tune_settings import (
     SweepSettings,
     joints_of,
 )
-from mjrig.lab.fit import report
+from mjrig.lab.fit import write_back
 from mjrig.lab.fit.identification import Fit
 from mjrig.lab.gains.assignment import AssignmentPlan
 from mjrig.lab.gains.gain_rows import Change, GainRow
-from mjrig.lab.responses.gain_report import write_report
+from mjrig.lab.report.html_page import write_report
+from mjrig.lab.responses.gain_report import described
 from mjrig.lab.sweep import best_point
 from mjrig.lab.sweep.runner import Swept
 
@@ -231,7 +232,7 @@ class Tune:
 
     def _put_fit(self, found: Fit) -> None:
         with self.state.session.edit(tr("Fit {actor}", actor=found.actor)) as scene:
-            report.put_fit(found, scene)
+            write_back.put_fit(found, scene)
 
     def _put_point(self, swept: Swept) -> None:
         values = self._working_point(swept)
@@ -277,7 +278,8 @@ class Tune:
         path = self.report_path()
 
         def write() -> None:
-            write_report(self.found[TuneTask.TEST].result, path)
+            report = described(self.found[TuneTask.TEST].result)
+            write_report(report, path, path.with_suffix(".json"))
             self.state.console.say(tr("report written to {path}", path=path))
             self.state.offer_file(path)
 
@@ -288,7 +290,7 @@ class Tune:
             result.save(path)
             return ""
         if isinstance(result, Fit):
-            report.save(result, self.state.scene, path)
+            write_back.save(result, self.state.scene, path)
             return ""
         values = self._working_point(result)
         return best_point.write_preset(path, self.state.scene, result.plan.experiment, values)

@@ -2,10 +2,11 @@
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from imgui_bundle import ImVec2, ImVec4, imgui
+from imgui_bundle import ImVec2, imgui
 
 from mjrig.core.names import how_many, listed
 from mjrig.editor.gains.gain_model import Tuning
@@ -24,10 +25,8 @@ from mjrig.editor.tune.tune_forms import (
 from mjrig.editor.tune.tune_jobs import RespondJob, SweepJob
 from mjrig.editor.tune.tune_model import Tune, TuneFindings, TuneTask, key_of, why_no_rows
 from mjrig.editor.tune.tune_plots import (
-    Overlay,
     SweepPicture,
     draw_fit,
-    draw_overlay,
     draw_sweep,
     overlays,
 )
@@ -35,10 +34,12 @@ from mjrig.editor.tune.tune_runner import Finished
 from mjrig.editor.ui.colours import AMBER, GREY, RED
 from mjrig.editor.ui.layout import px
 from mjrig.editor.ui.panel import Panel
+from mjrig.editor.ui.report_view import draw_curves, draw_note, draw_table
 from mjrig.lab.fit.identification import Fit
-from mjrig.lab.fit.report import error_lines, number
+from mjrig.lab.fit.report import error_facts, estimates_table
 from mjrig.lab.gains import assignment
 from mjrig.lab.gains.assignment import AssignmentPlan
+from mjrig.lab.report.content import Column, Curves, Table, words
 from mjrig.lab.responses import response_report
 from mjrig.lab.responses.joint_response import JointResponse
 from mjrig.lab.rollouts.results import Ranked
@@ -53,28 +54,10 @@ from mjrig.lab.sweep.runner import Swept
 HEIGHTS = (150.0, 320.0)
 #: Least height of a plot with its legend above.
 LEGIBLE = 200.0
-#: Columns of assigned gains, what matters first.
-_PLAN = ("joint", "kp", "kv", "Hz", "ζ", "bounds", "saturates at", "M", "min M", "max M")
-#: Their units, in the heads of the table.
-_UNITS = {
-    "kp": "kp [N·m/rad, N/m]",
-    "kv": "kv [N·m·s/rad, N·s/m]",
-    "Hz": "f [Hz]",
-    "saturates at": "saturates at [rad, m]",
-    "M": "M [kg·m², kg]",
-    "min M": "min M [kg·m², kg]",
-    "max M": "max M [kg·m², kg]",
-}
 #: Points of a sweep that are listed.
 LISTED = 50
 #: And how many of them are seen without scrolling.
 VISIBLE = 5
-_TABLE = (
-    imgui.TableFlags_.row_bg
-    | imgui.TableFlags_.borders_inner_v
-    | imgui.TableFlags_.sizing_fixed_fit
-    | imgui.TableFlags_.scroll_x
-)
 
 
 def show_responses(tune: Tune, finished: Finished) -> None:
@@ -84,15 +67,16 @@ def show_responses(tune: Tune, finished: Finished) -> None:
     responses: Sequence[JointResponse] = found
     has_frequencies = job.signal.kind in (Kind.CHIRP, Kind.SINE)
     (tune_plots.bode if has_frequencies else tune_plots.over_time)(responses, _height())
-    header, rows = _response_table(finished)
+    table = _response_table(finished)
     place = {one.label: i for i, one in enumerate(tune_plots.drawn(responses))}
-    colours = [tune_plots.joint_colour(place[r[0]]) if r[0] in place else None for r in rows]
-    _table("responses", header, rows, colours, first_only=True)
+    labels = [str(row[0]) for row in table.rows]
+    colours = [tune_plots.joint_colour(place[n]) if n in place else None for n in labels]
+    draw_table("responses", table, colours=colours)
     for one in responses:
-        for text in [one.response.problem] if one.response.problem else one.response.causes:
-            _note(f"{one.label}: {text}")
+        if one.response.problem:
+            draw_note(f"{one.label}: {one.response.problem}")
     if len(responses) > tune_plots.JOINTS:
-        _note(
+        draw_note(
             tr(
                 "the first {drawn} of {count} are drawn",
                 drawn=tune_plots.JOINTS,
@@ -102,7 +86,7 @@ def show_responses(tune: Tune, finished: Finished) -> None:
 
 
 @lru_cache(maxsize=1)
-def _response_table(finished: Finished) -> response_report.Table:
+def _response_table(finished: Finished) -> Table:
     job = finished.job
     assert isinstance(job, RespondJob)
     return response_report.table(finished.result, job.signal)
@@ -111,16 +95,13 @@ def _response_table(finished: Finished) -> response_report.Table:
 def show_plan(tune: Tune, finished: Finished) -> None:
     """Gains before and after, and the bounds that acted."""
     plan: AssignmentPlan = finished.result
-    rows = [[t.replace("→", "to") for t in assignment.row(a)] for a in plan.assignments]
-    order = [assignment.HEADER.index(name) for name in _PLAN]
-    heads = [_UNITS.get(name, name) for name in _PLAN]
-    _table("plan", heads, [[row[i] for i in order] for row in rows])
+    draw_table("plan", _plan_table(finished))
     for skipped in plan.skipped:
-        _note(tr("skipped {joints}", joints=skipped))
+        draw_note(tr("skipped {joints}", joints=skipped))
     for note in plan.notes:
-        _note(note)
+        draw_note(note)
     if plan.unstable:
-        _note(
+        draw_note(
             tr(
                 "{joints}: unstable in some pose by other gains; see `mjrig check`",
                 joints=listed(plan.unstable),
@@ -128,46 +109,26 @@ def show_plan(tune: Tune, finished: Finished) -> None:
         )
 
 
+@lru_cache(maxsize=1)
+def _plan_table(finished: Finished) -> Table:
+    table = assignment.table(finished.result)
+    rows = [[c.replace("→", "to") for c in cells] for cells in table.cells]  # not in the font
+    return replace(table, rows=rows)
+
+
 def show_fit(tune: Tune, finished: Finished) -> None:
     """Errors before and after, values with their intervals, and why some are not identifiable."""
     fit: Fit = finished.result
     if fit.rejection:
-        _note(fit.rejection, RED)
+        draw_note(fit.rejection, RED)
     _overlay(tune, finished)
     draw_fit(fit, _height())
-    header = ("joint", "parameter", "was", "is", "95 % from", "to", "unit")
-    rows = [
-        (
-            e.joint,
-            e.parameter,
-            number(e.old),
-            number(e.value) if e.identifiable else "?",
-            number(e.low),
-            number(e.high),
-            e.unit,
-        )
-        for e in fit.estimates
-    ]
-    colours = [None if e.identifiable else AMBER for e in fit.estimates]
-    _table("fit", header, rows, colours)
-    for line in error_lines(fit):
-        _note(line)
-    for e in fit.estimates:
-        if not e.identifiable:
-            _note(
-                tr(
-                    "{joint}: {parameter} not identifiable: {reason}",
-                    joint=e.joint,
-                    parameter=e.parameter,
-                    reason=e.reason,
-                ),
-                AMBER,
-            )
-        elif e.reason and not fit.rejection:
-            _note(f"{e.joint}: {e.parameter}: {e.reason}")
+    draw_table("fit", estimates_table(fit))
+    for name, value in error_facts(fit):
+        draw_note(f"{name}: {value}")
     for note in fit.notes:
         if note != fit.rejection:
-            _note(note)
+            draw_note(note)
 
 
 def _overlay(tune: Tune, finished: Finished) -> None:
@@ -175,18 +136,18 @@ def _overlay(tune: Tune, finished: Finished) -> None:
     found = _overlays(finished)
     if not found:
         return
-    names = [one.label for one in found]
+    names = [one.title for one in found]
     now = names.index(tune.fit_joint) if tune.fit_joint in names else 0
     imgui.set_next_item_width(px(220))
     changed, now = imgui.combo("##overlay joint", now, names)
     imgui.set_item_tooltip(tr("Which joint is drawn; those first that were furthest off."))
     if changed:
         tune.fit_joint = names[now]
-    draw_overlay(found[now], max(_height(), px(LEGIBLE)))
+    draw_curves(found[now], max(_height(), px(LEGIBLE)))
 
 
 @lru_cache(maxsize=1)
-def _overlays(finished: Finished) -> list[Overlay]:
+def _overlays(finished: Finished) -> list[Curves]:
     return overlays(finished.result)
 
 
@@ -197,12 +158,12 @@ def show_sweep(tune: Tune, finished: Finished) -> None:
     bad = sum(row.status != "ok" for row in swept.results)
     if swept.best is None:
         first = next((row.error or row.status for row in swept.results), "nothing")
-        _note(tr("every point failed; the first: {first}", first=first))
+        draw_note(tr("every point failed; the first: {first}", first=first))
         return
     text = how_many(len(swept.ranking), "point") + (
         tr(", {count} failed", count=bad) if bad else ""
     )
-    _note(text + (f"; {why}" if (why := swept.plan.why_not_batched) else ""))
+    draw_note(text + (f"; {why}" if (why := swept.plan.why_not_batched) else ""))
     _ranking(tune, swept, job.space.names)
     draw_sweep(_picture(finished), tune.picked, _height())
 
@@ -216,24 +177,23 @@ def _picture(finished: Finished) -> SweepPicture:
 def _ranking(tune: Tune, swept: Swept, names: Sequence[str]) -> None:
     metrics = swept.plan.experiment.scenario.metrics
     shown = swept.ranking[:LISTED]
-    header = ("", *names, swept.objective.text, *(m for m in metrics if m != swept.objective.text))
-    if not _begin("ranking", header, min(len(shown), VISIBLE), int(imgui.TableFlags_.scroll_y)):
-        return
-    for i, ranked in enumerate(shown):
-        imgui.table_next_row()
-        imgui.table_next_column()
-        span = int(imgui.SelectableFlags_.span_all_columns)
-        if imgui.selectable(f"{i + 1}###{i}", i == tune.picked, span)[0]:
-            tune.picked = i
-        for text in _cells(ranked, header[1:], names):
-            imgui.table_next_column()
-            imgui.text(text)
-    imgui.end_table()
+    others = [m for m in metrics if m != swept.objective.text]
+    table = Table(
+        columns=[*words(""), *map(Column, (*names, swept.objective.text, *others))],
+        rows=[(str(i + 1), *_cells(r, names, others)) for i, r in enumerate(shown)],
+    )
+
+    def choose(row: int) -> None:
+        tune.picked = row
+
+    draw_table(
+        "ranking", table, most_rows=VISIBLE, chosen=lambda row: row == tune.picked, choose=choose
+    )
 
 
-def _cells(ranked: Ranked, columns: Sequence[str], names: Sequence[str]) -> list[str]:
+def _cells(ranked: Ranked, names: Sequence[str], metrics: Sequence[str]) -> list[str]:
     values = [ranked.values[name] for name in names]
-    numbers: list[Any] = [ranked.score, *(ranked.mean(m) for m in columns[len(names) + 1 :])]
+    numbers: list[Any] = [ranked.score, *map(ranked.mean, metrics)]
     return [_text(v) for v in [*values, *numbers]]
 
 
@@ -246,52 +206,6 @@ def _text(value: Any) -> str:
 def _height() -> float:
     low, high = map(px, HEIGHTS)
     return max(low, min(high, imgui.get_content_region_avail().y))
-
-
-# Tables -----------------------------------------------------------------------------------------
-
-
-def _begin(label: str, header: Sequence[str], count: int, flags: int = 0) -> bool:
-    """Begin a table as high as its rows, with its own scroll bar below them."""
-    # The id has the columns in it: imgui keeps widths by id.
-    height = imgui.get_text_line_height_with_spacing() * (count + 2) + 4
-    name = f"{label} {len(header)}"
-    if not imgui.begin_table(name, len(header), int(_TABLE) | flags, ImVec2(0, height)):
-        return False
-    for i, text in enumerate(header):
-        imgui.table_setup_column(f"{text}##{i}")
-    imgui.table_setup_scroll_freeze(1, 1)
-    imgui.table_headers_row()
-    return True
-
-
-def _table(
-    label: str,
-    header: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    colours: Sequence[ImVec4 | None] = (),
-    *,
-    first_only: bool = False,
-) -> None:
-    """Rows of texts, some of them (or their first texts only) in colours."""
-    if not rows or not _begin(label, header, len(rows)):
-        return
-    for i, row in enumerate(rows):
-        imgui.table_next_row()
-        for k, text in enumerate(row):
-            imgui.table_next_column()
-            colour = colours[i] if colours and not (first_only and k) else None
-            if colour is None:
-                imgui.text(text)
-            else:
-                imgui.text_colored(colour, text)
-    imgui.end_table()
-
-
-def _note(text: str, colour: ImVec4 = GREY) -> None:
-    imgui.push_style_color(imgui.Col_.text, colour)
-    imgui.text_wrapped(text)
-    imgui.pop_style_color()
 
 
 # Tune panel ---------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """Plots of the Tune panel: responses over time and frequency, fits, sweeps."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -11,14 +11,16 @@ from mjrig.core.arrays import FloatArray
 from mjrig.core.errors import MjrigError
 from mjrig.core.properties.declaration import number
 from mjrig.editor.text import tr
-from mjrig.editor.ui.colours import AMBER, GREY, RED
+from mjrig.editor.ui.colours import GREY, RED
 from mjrig.editor.ui.layout import px, size
+from mjrig.editor.ui.report_view import FIT, LEGEND, PLOT
 from mjrig.lab.fit.identification import Fit
-from mjrig.lab.fit.report import effort_units, position_units
+from mjrig.lab.fit.report import effort_units, motions, position_units
+from mjrig.lab.report.content import Curves
 from mjrig.lab.responses.frequency_response import FrequencyResponse
 from mjrig.lab.responses.joint_response import JointResponse
 from mjrig.lab.rollouts.results import Ranked
-from mjrig.lab.sweep.results_plot import Heat, PlotAxis, short, worked
+from mjrig.lab.rollouts.results_plot import Heat, PlotAxis, short, worked
 
 # Tune plots ---------------------------------------------------------------------------------------
 # Response plots: over time, and over frequency as a Bode plot.
@@ -27,7 +29,6 @@ from mjrig.lab.sweep.results_plot import Heat, PlotAxis, short, worked
 #: At most this many joints are drawn.
 JOINTS = 8
 PLAIN = int(implot.Flags_.no_title | implot.Flags_.no_menus | implot.Flags_.no_legend)
-FIT = int(implot.AxisFlags_.auto_fit)
 
 
 def bode(found: Sequence[JointResponse], height: float) -> None:
@@ -101,18 +102,10 @@ def line(label: str, x: FloatArray, y: FloatArray, colour: ImVec4, weight: float
 # Plots of a fit: the motion of a joint, and the error of every joint, before and after.
 
 
-#: Behind what a fit has not seen.
-_HELD_OUT = ImVec4(0.9, 0.7, 0.2, 0.18)
-#: A wide band: what lies on it is in its middle.
-_RECORDED = ImVec4(AMBER.x, AMBER.y, AMBER.z, 0.45)
-_AFTER = ImVec4(0.4, 0.75, 1.0, 1.0)
-#: Above the plot, side by side: beside the curves, not on them.
-_LEGEND = int(implot.LegendFlags_.outside | implot.LegendFlags_.horizontal)
 #: Width of a bar, as a share of the room of a joint.
 _BAR = 0.35
 #: Lines of text that legend, axis and margins take.
 _AROUND = 8
-_FLAGS = int(implot.Flags_.no_title | implot.Flags_.no_menus)
 
 
 class FitErrors(NamedTuple):
@@ -138,72 +131,21 @@ def _all(units: Mapping[str, str]) -> str:
     return ", ".join(dict.fromkeys(units.values()))
 
 
-class Overlay(NamedTuple):
-    """One joint over time in a recording: all of its parts, and the spans that were held out."""
-
-    label: str
-    unit: str
-    time: FloatArray
-    recorded: FloatArray
-    before: FloatArray
-    after: FloatArray
-    held_out: tuple[tuple[float, float], ...]
-
-
-def overlays(fit: Fit) -> list[Overlay]:
+def overlays(fit: Fit) -> list[Curves]:
     """Every joint in every recording, those first that were furthest off."""
     names = list(dict.fromkeys(c.recording for c in fit.curves))
-    found = []
+    figures = []
     for name in names:
-        parts = sorted((c for c in fit.curves if c.recording == name), key=lambda c: c.time[0])
-        held = tuple((float(c.time[0]), float(c.time[-1])) for c in parts if c.is_held_out)
-        for k, joint in enumerate(parts[0].joints):
-            recorded, before, after = (
-                _joined([getattr(c, what)[:, k] for c in parts])
-                for what in ("recorded", "before", "after")
-            )
-            label = joint if len(names) == 1 else f"{joint}, {name}"
-            time = _joined([c.time for c in parts])
-            unit = parts[0].units[k]
-            found.append(Overlay(label, unit, time, recorded, before, after, held))
-    return sorted(found, key=lambda o: -float(np.nanmean((o.before - o.recorded) ** 2)))
+        for motion in motions([c for c in fit.curves if c.recording == name]):
+            title = motion.title if len(names) == 1 else f"{motion.title}, {name}"
+            figures.append(replace(motion, title=title))
+    return sorted(figures, key=_mean_square_error, reverse=True)
 
 
-def _joined(parts: Sequence[FloatArray]) -> FloatArray:
-    """One after the other, with a gap between."""
-    return np.concatenate([p for part in parts for p in (part, [np.nan])][:-1])
-
-
-def draw_overlay(overlay: Overlay, height: float) -> None:
-    """The recording, grey the model before, coloured the model after; shaded: held out."""
-    if not implot.begin_plot("##overlay", ImVec2(-1, height), _FLAGS):
-        return
-    implot.setup_axes("t [s]", f"{overlay.label} [{overlay.unit}]", FIT, FIT)
-    implot.setup_legend(implot.Location_.north, _LEGEND)
-    _shade(overlay.held_out)
-    line(tr("recorded"), overlay.time, overlay.recorded, _RECORDED, px(5))
-    line(tr("before"), overlay.time, overlay.before, GREY, px(1))
-    line(tr("after"), overlay.time, overlay.after, _AFTER, px(2))
-    implot.end_plot()
-
-
-def _shade(spans: Sequence[tuple[float, float]]) -> None:
-    """The spans of time, and what they are in the legend."""
-    if not spans:
-        return
-    spec = implot.Spec()
-    spec.fill_color = spec.line_color = spec.marker_fill_color = _HELD_OUT
-    implot.plot_dummy(tr("held out"), spec)
-    paint, limits = implot.get_plot_draw_list(), implot.get_plot_limits()
-    colour = imgui.color_convert_float4_to_u32(_HELD_OUT)
-    implot.push_plot_clip_rect()
-    for low, high in spans:
-        corners = (
-            implot.plot_to_pixels(low, limits.y.max),
-            implot.plot_to_pixels(high, limits.y.min),
-        )
-        paint.add_rect_filled(*corners, colour)
-    implot.pop_plot_clip_rect()
+def _mean_square_error(motion: Curves) -> float:
+    """Of the scene before the fit."""
+    recorded, before, _ = (np.asarray(one.y, float) for one in motion.series)
+    return float(np.nanmean((before - recorded) ** 2))
 
 
 def draw_fit(fit: Fit, height: float) -> None:
@@ -221,7 +163,7 @@ def draw_fit(fit: Fit, height: float) -> None:
 
 def _bars(errors: FitErrors, size: ImVec2, colour: ImVec4) -> None:
     joints = list(errors.after)
-    if not implot.begin_plot(f"##fit {errors.name}", size, _FLAGS):
+    if not implot.begin_plot(f"##fit {errors.name}", size, PLOT):
         return
     places = np.arange(len(joints), dtype=np.float64)
     label = tr("rms error, {what} [{unit}]", what=errors.name, unit=errors.unit)
@@ -230,7 +172,7 @@ def _bars(errors: FitErrors, size: ImVec2, colour: ImVec4) -> None:
     ends = -0.6, len(joints) - 0.4
     implot.setup_axis_limits(implot.ImAxis_.y1, *ends, int(implot.Cond_.always))
     implot.setup_axis_ticks(implot.ImAxis_.y1, places.tolist(), joints, False)
-    implot.setup_legend(implot.Location_.north, _LEGEND)
+    implot.setup_legend(implot.Location_.north, LEGEND)
     for name, values, offset, shade in (
         (tr("before"), errors.before, -0.5 * _BAR, GREY),
         (tr("after"), errors.after, 0.5 * _BAR, colour),

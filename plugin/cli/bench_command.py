@@ -7,7 +7,7 @@ from typing import Any
 
 from mjrig.cli.options import add_debug, add_execution, add_output, add_trust
 from mjrig.cli.sweep_command import add_work
-from mjrig.cli.terminal import examples
+from mjrig.cli.terminal import command_line, examples
 
 
 def add(commands: Any) -> None:
@@ -87,17 +87,11 @@ def run(options: argparse.Namespace) -> int:
 
     from mjrig.core.errors import MissingExtraError, MjrigError, PropertyError
     from mjrig.lab.bench.episode_replay import add_films
-    from mjrig.lab.bench.report import (
-        check_folder,
-        headline,
-        text_report,
-        write_csv,
-        write_json,
-        write_page,
-    )
+    from mjrig.lab.bench.report import check_folder, described, headline, write_files
     from mjrig.lab.bench.runner import bench
     from mjrig.lab.bench.suite import BenchSuite
     from mjrig.lab.bench.verdicts import add_suspicions, read_thresholds, too_low
+    from mjrig.lab.report.text import to_text
 
     suite = BenchSuite.load(options.suite)
     names = [level.name for level in suite.levels(tuple(options.task))]
@@ -127,12 +121,10 @@ def run(options: argparse.Namespace) -> int:
         report=tell,
     )
     add_suspicions(found)
-    print(text_report(found, options.suite))
+    print(to_text(described(found, options.suite)))
     if options.output is not None:
         add_films(found, options.output, options.videos, options.execution, tell)
-        write_csv(found, options.output / "results.csv")
-        write_json(found, options.output / "bench.json")
-        write_page(found, options.suite, options.output)
+        write_files(found, options.suite, options.output, command_line())
         print(headline(found, options.output))
     failed = too_low(found, limits)
     print("\n".join(failed), end="\n" if failed else "")

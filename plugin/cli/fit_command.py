@@ -1,7 +1,6 @@
 """`mjrig tune fit`: parameters fitted to recordings. Imports nothing heavy before it runs."""
 
 import argparse
-import json
 import sys
 import time
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import Any
 
 from mjrig.cli.options import PLOT, PLOTS, SCENES, add_output, check_rewritable, load_scene
 from mjrig.cli.recording_options import add_hints, hints_of
-from mjrig.cli.terminal import examples
+from mjrig.cli.terminal import command_line, examples
 
 #: Stages of a fit, and the share of its time that is usually over when they begin.
 STAGES = {
@@ -162,7 +161,9 @@ def run(options: argparse.Namespace) -> int:
     """Fit, print, and write the result as the options request."""
     from mjrig.core.errors import PropertyError
     from mjrig.lab.fit.identification import fit
-    from mjrig.lab.fit.report import fit_report, plot, report_data
+    from mjrig.lab.fit.report import described, plot, write_report
+    from mjrig.lab.report.output import to_json
+    from mjrig.lab.report.text import to_text
 
     if options.write and options.set:
         raise PropertyError(
@@ -192,13 +193,9 @@ def run(options: argparse.Namespace) -> int:
     if options.plot is not None:
         plot(found, options.plot)
     if options.report is not None:
-        from mjrig.lab.fit.html_report import write_page
-
-        write_page(found, options.report)
-    if options.json:
-        print(json.dumps(report_data(found), indent=2, ensure_ascii=False))
-    else:
-        print(fit_report(found))
+        write_report(found, options.report, command_line())
+    report = described(found)
+    print(to_json(report.data) if options.json else to_text(report))
     if found.rejection:
         if options.write or options.preset is not None:
             print(f"mjrig: nothing was written: {found.rejection}", file=sys.stderr)
@@ -247,7 +244,7 @@ class FitProgress:
 
 
 def _keep(options: argparse.Namespace, scene: Any, found: Any) -> str:
-    from mjrig.lab.fit.report import put_fit, rounded_delays, save
+    from mjrig.lab.fit.write_back import put_fit, rounded_delays, save
 
     if options.preset is not None:
         save(found, scene, options.preset)

@@ -4,9 +4,10 @@ Imports nothing heavy before the command runs.
 """
 
 import argparse
+from dataclasses import replace
 
 from mjrig.cli.options import add_output, load_scene
-from mjrig.cli.terminal import examples
+from mjrig.cli.terminal import command_line, examples
 
 #: As in GainTest, which is not imported for `--help`.
 TESTS = ("limits", "step", "sine", "load", "timestep")
@@ -38,10 +39,13 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Test, print, write; 1 where a test fails, or none applies."""
-    from mjrig.lab.responses.gain_report import data_text, gain_report, write_report
+    from mjrig.lab.report.html_page import write_report
+    from mjrig.lab.report.output import to_json
+    from mjrig.lab.report.text import to_text
+    from mjrig.lab.responses.gain_report import described
     from mjrig.lab.responses.gain_suite import check_gains
 
-    report = check_gains(
+    results = check_gains(
         load_scene(options),
         actor=options.actor,
         joints=options.joints,
@@ -49,7 +53,8 @@ def run(options: argparse.Namespace) -> int:
         execution=options.execution,
         workers=options.workers,
     )
+    report = replace(described(results), command=command_line())
     if options.report is not None:
-        write_report(report, options.report)
-    print(data_text(report) if options.json else gain_report(report))
-    return 0 if report.is_passed else 1
+        write_report(report, options.report, options.report.with_suffix(".json"))
+    print(to_json(report.data) if options.json else to_text(report))
+    return 0 if results.is_passed else 1

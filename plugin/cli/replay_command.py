@@ -1,8 +1,6 @@
 """`mjrig replay`: command and options. Imports nothing heavy before it runs."""
 
 import argparse
-import json
-import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -17,7 +15,7 @@ from mjrig.cli.options import (
     split,
 )
 from mjrig.cli.recording_options import add_hints, hints_of
-from mjrig.cli.terminal import examples
+from mjrig.cli.terminal import command_line, examples
 from mjrig.core.errors import MjrigError
 from mjrig.lab.replay.settings import TOLERANCE, TRIALS
 
@@ -180,11 +178,12 @@ def run(options: argparse.Namespace) -> int:
             raise MjrigError("--fix repairs after one replay: give a file, not a folder")
         return _run_folder(options, job, replay_folder)
     if options.report is not None:
-        from mjrig.lab.replay.report import prepare_folder, write_report
+        from mjrig.lab.replay.result import write_report
+        from mjrig.lab.report.output import prepare_folder
 
         prepare_folder(options.report)
         result = job.replay(options.source)
-        result.command = shlex.join(["mjrig", *sys.argv[1:]])
+        result.command = command_line()
         write_report(result, options.report)
     else:
         result = job.replay(options.source)
@@ -216,9 +215,9 @@ def _fix(options: argparse.Namespace, result: Any) -> None:
 
 def _say(options: argparse.Namespace, result: Any) -> None:
     if options.json:
-        from mjrig.lab.report.output import plain
+        from mjrig.lab.report.output import to_json
 
-        print(json.dumps(plain(result.to_data()), indent=2, ensure_ascii=False))
+        print(to_json(result.to_data()))
         return
     print(result)
     if options.report is not None:
@@ -228,10 +227,10 @@ def _say(options: argparse.Namespace, result: Any) -> None:
 def _run_folder(options: argparse.Namespace, job: Any, replay_folder: Any) -> int:
     results = replay_folder(options.source, job, options.workers, options.report)
     if options.json:
-        from mjrig.lab.report.output import plain
+        from mjrig.lab.report.output import to_json
 
         data = {n: r if isinstance(r, str) else r.to_data() for n, r in results.items()}
-        print(json.dumps(plain(data), indent=2, ensure_ascii=False))
+        print(to_json(data))
     else:
         from mjrig.cli.replay_folder import table
 

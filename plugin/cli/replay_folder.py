@@ -14,8 +14,7 @@ from mjrig.core.sim.world import World
 from mjrig.data.recording.metadata import scene_of
 from mjrig.data.recording.recording import Recording
 from mjrig.data.robot_logs.log_recording import FORMAT as LOG
-from mjrig.lab.replay.report import write_report
-from mjrig.lab.replay.result import Replay
+from mjrig.lab.replay.result import Replay, write_report
 from mjrig.lab.replay.runner import replay
 from mjrig.lab.replay.source import as_recording, is_policy, recorded_seed
 from mjrig.lab.report.output import format_table

@@ -3,6 +3,7 @@
 import argparse
 import json
 import re
+import shlex
 import sys
 import unicodedata
 from collections.abc import Iterable, Iterator
@@ -26,6 +27,11 @@ GROUPS = {
     "set-up": ("doctor",),
 }
 OTHER = "other"
+
+
+def command_line() -> str:
+    """The command line of this process, for the head of a report."""
+    return shlex.join(["mjrig", *sys.argv[1:]])
 
 
 def examples(parser: argparse.ArgumentParser, *lines: str) -> None:

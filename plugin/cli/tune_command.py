@@ -4,7 +4,6 @@ Imports nothing heavy before a command runs.
 """
 
 import argparse
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -150,8 +149,10 @@ def _count(text: str) -> int:
 
 
 def _respond(options: argparse.Namespace) -> int:
+    from mjrig.lab.report.output import to_json
+    from mjrig.lab.report.text import to_text
     from mjrig.lab.responses.joint_response import respond
-    from mjrig.lab.responses.response_report import plot, report_data, respond_report, write_csv
+    from mjrig.lab.responses.response_report import described, plot, write_csv
     from mjrig.lab.rollouts.signals import Kind, Signal
 
     given = (options.frequency, options.end_frequency, options.duration)
@@ -169,10 +170,8 @@ def _respond(options: argparse.Namespace) -> int:
         plot(found, options.plot)
     if options.csv is not None:
         write_csv(found, options.csv)
-    if options.json:
-        print(json.dumps(report_data(found), indent=2, ensure_ascii=False))
-    else:
-        print(respond_report(found, signal))
+    report = described(found, signal)
+    print(to_json(report.data) if options.json else to_text(report))
     return 0
 
 
@@ -222,7 +221,9 @@ def _add_assign(parser: argparse.ArgumentParser) -> None:
 
 def _assign(options: argparse.Namespace) -> int:
     from mjrig.core.errors import PropertyError
-    from mjrig.lab.gains.assignment import Inertia, Wish, assign, assign_report, report_data
+    from mjrig.lab.gains.assignment import Inertia, Wish, assign, described
+    from mjrig.lab.report.output import to_json
+    from mjrig.lab.report.text import to_text
 
     if options.write and options.set:
         raise PropertyError(
@@ -240,10 +241,8 @@ def _assign(options: argparse.Namespace) -> int:
         poses=options.poses,
         seed=options.seed,
     )
-    if options.json:
-        print(json.dumps(report_data(plan), indent=2, ensure_ascii=False))
-    else:
-        print(assign_report(plan))
+    report = described(plan)
+    print(to_json(report.data) if options.json else to_text(report))
     message = _keep(options, scene, plan)
     if message and not options.json:
         print(message)

@@ -1,116 +1,252 @@
-"""Report of a fit: table, data and plot; writing it into scenes and presets."""
+"""Report of a fit: estimates, errors, and figures of motion, intervals and correlations."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from mjrig.core.control.articulation import Articulation
+import numpy as np
+
+from mjrig.core.arrays import FloatArray
 from mjrig.core.control.plant import at_joint
-from mjrig.core.errors import FitError, MissingExtraError
-from mjrig.core.names import Slots, how_many, listed, literal
-from mjrig.core.scene.editing.scene import Scene
-from mjrig.core.scene.scene_paths import existing
-from mjrig.core.sim.world import World
-from mjrig.lab.fit import inertial_parameters
-from mjrig.lab.fit.estimates import Estimate
+from mjrig.core.errors import MissingExtraError
+from mjrig.core.names import how_many
+from mjrig.lab.fit import estimates
+from mjrig.lab.fit.estimates import Correlations, Estimate
 from mjrig.lab.fit.identification import Fit
-from mjrig.lab.fit.plant import DELAY, DYNAMICS, ENCODER, GAINS, PAYLOAD, TORQUE_GAIN
-from mjrig.lab.gains.gain_presets import save_preset
-from mjrig.lab.gains.gain_rows import Change, gain_rows, rounded, set_gains
-from mjrig.lab.report.output import format_table, save_figure
+from mjrig.lab.fit.plant import CREEP, ENCODER, TORQUE_GAIN
+from mjrig.lab.report import html_page
+from mjrig.lab.report.content import (
+    BAD,
+    BLUE,
+    DIM,
+    FAIR,
+    GOOD,
+    ORANGE,
+    WIDE,
+    Column,
+    Curves,
+    Interval,
+    Intervals,
+    Matrix,
+    Plots,
+    Report,
+    Section,
+    Series,
+    Table,
+    Text,
+    words,
+)
+from mjrig.lab.report.output import prepare_folder, save_figure
+from mjrig.lab.report.text import to_text
 
-# Stated bodies ------------------------------------------------------------------------------------
-# Bodies that a fit has found, as a scene states them: `bodies` of the actor.
-
-
-#: Digits that a body is written with: fewer could make a thin one impossible.
-DIGITS = 12
-
-
-def stated_bodies(
-    scene: Scene, actor: str, found: Mapping[str, Mapping[str, float]]
-) -> dict[str, dict[str, Any]]:
-    """Property of `bodies` → pattern of a body → value.
-
-    Each body is stated as a whole. Another mass alone scales the inertia; a payload is at the
-    centre and leaves it as it is.
-
-    Args:
-        scene: what the fit began with.
-        actor: name of the robot.
-        found: body → parameter → value.
-    """
-    if not found:
-        return {}
-    world = World(scene)
-    made: dict[str, dict[str, Any]] = {part: {} for part in inertial_parameters.REPORTED}
-    for body, values in found.items():
-        whole = _whole(values, _compiled(world, actor, body))
-        for part, names in inertial_parameters.REPORTED.items():
-            written = [float(f"{whole[name]:.{DIGITS}g}") for name in names]
-            made[part][literal(body)] = written if len(written) > 1 else written[0]
-    return made
-
-
-def _whole(values: Mapping[str, float], before: Mapping[str, float]) -> dict[str, float]:
-    """All numbers of a body; what was not fitted follows from the scene's as in the fit."""
-    density = values.get("mass", before["mass"]) / before["mass"]
-    inertia = {name: density * before[name] for name in inertial_parameters.REPORTED["inertia"]}
-    found = {**before, **inertia, **values}
-    return {**found, "mass": found["mass"] + values.get(PAYLOAD, 0.0)}
-
-
-def _compiled(world: World, actor: str, body: str) -> dict[str, float]:
-    prefix = world[actor].model_map.prefix
-    pseudo = inertial_parameters.pseudo_inertia(world.model, world.model.body(f"{prefix}{body}").id)
-    return dict(
-        zip(inertial_parameters.NAMES, inertial_parameters.described(pseudo).tolist(), strict=True)
-    )
-
-
-def body_names(robot: Articulation) -> list[str]:
-    """Local names of all bodies of a robot."""
-    prefix = robot.model_map.prefix
-    names = [str(robot.model.body(i).name) for i in range(1, robot.model.nbody)]
-    return [name.removeprefix(prefix) for name in names if name.startswith(prefix)]
-
-
-# Fit report ---------------------------------------------------------------------------------------
-
-
-#: A delay that is so close to a whole number of steps is one.
-SAME_DELAY = 0.005
+#: The error after a fit is drawn this many times larger at most, in powers of ten.
+MOST_MAGNIFIED = 3
+#: Correlations of more parameters than this are listed, not drawn.
+MOST_CELLS = 90
+#: Most numbers of a curve in the data.
+POINTS = 2000
+#: Most pairs of correlated parameters that are listed.
+LISTED = 40
 
 
 def fit_report(found: Fit) -> str:
-    """A table and notes, for the terminal."""
-    header = ("joint", "parameter", "was", "is", "95 % from", "to", "unit", "by", "")
-    rows = [
-        (
-            e.joint,
-            e.parameter,
-            number(e.old),
-            number(e.value) if e.identifiable else "?",
-            number(e.low),
-            number(e.high),
-            e.unit,
-            e.evidence,
-            e.reason,
+    """A table of all estimates, errors and notes, as text."""
+    return to_text(described(found))
+
+
+def write_report(found: Fit, folder: Path, command: str = "") -> None:
+    """Write `report.html` and `report.json` into a folder; it is created if needed.
+
+    Raises:
+        MjrigError: it cannot be written there.
+    """
+    prepare_folder(folder)
+    data = {**report_data(found), "correlations": _matrix_data(found), "curves": _curve_data(found)}
+    report = replace(described(found), data=data, command=command)
+    html_page.write_report(report, folder / "report.html", folder / "report.json")
+
+
+def described(found: Fit) -> Report:
+    """Estimates, what they are worth, and the figures that show it."""
+    verdict, tone = _verdict(found)
+    shown = {found.rejection, *map(str, found.correlated)}
+    return Report(
+        f"Fit of {found.actor}",
+        verdict,
+        tone,
+        [("recordings", ", ".join(found.recordings)), *error_facts(found)],
+        [
+            estimates_table(found),
+            Text(title="for other files", lines=elsewhere(found)),
+            Text(title="notes", lines=[note for note in found.notes if note not in shown]),
+            _errors_table(found),
+            Plots(
+                title="intervals",
+                figures=[] if found.rejection else list(interval_figures(found.estimates)),
+                legend=[("fitted, with its 95 % interval", BLUE), ("| the scene before", DIM)],
+            ),
+            *_motion(found),
+            *_correlations(found),
+        ],
+        report_data(found),
+    )
+
+
+def _verdict(found: Fit) -> tuple[str, str]:
+    if found.rejection:
+        return found.rejection, BAD
+    if not found.converged:
+        return "the search did not converge: nothing is identified", BAD
+    count = sum(e.identifiable for e in found.estimates)
+    tone = GOOD if count == len(found.estimates) else FAIR if count else BAD
+    return f"{count} of {how_many(len(found.estimates), 'parameter')} identified", tone
+
+
+def estimates_table(found: Fit) -> Table:
+    """Values before and after with their intervals; remarks on those that are not identified."""
+    numbers = (Column(name, "", ".5g") for name in ("was", "is", "95 % from", "to"))
+    wrong = "values of the rejected model, which make up for what is wrong elsewhere"
+    return Table(
+        title=wrong if found.rejection else "parameters",
+        columns=[*words("joint", "parameter"), *numbers, *words("unit", "by")],
+        rows=[
+            (e.joint, e.parameter, e.old, e.value if e.identifiable else "?", e.low, e.high,
+             e.unit, e.evidence)
+            for e in found.estimates
+        ],
+        tones=["" if e.identifiable else FAIR for e in found.estimates],
+        remarks=[[e.reason] if e.reason else [] for e in found.estimates],
+    )  # fmt: skip
+
+
+def _errors_table(found: Fit) -> Table:
+    parts = [("fitted to", found.rms_before, found.rms_after)]
+    if found.held_after:
+        parts.append(("held out", found.held_before, found.held_after))
+    units = position_units(found)
+    names = (f"{name}, {when}" for name, *_ in parts for when in ("before", "after"))
+    return Table(
+        title="error of the positions, root mean square",
+        columns=[*words("joint"), *map(Column, names), *words("unit")],
+        rows=[
+            (joint, *(values[joint] for _, *both in parts for values in both), units[joint])
+            for joint in found.rms_after
+        ],
+        page_only=True,
+    )
+
+
+# Motion -------------------------------------------------------------------------------------------
+
+
+def _motion(found: Fit) -> Iterator[Plots]:
+    """One section for each recording: each has its time."""
+    for name in dict.fromkeys(c.recording for c in found.curves):
+        curves = [c for c in found.curves if c.recording == name]
+        figures = [figure for motion in motions(curves) for figure in (motion, residual(motion))]
+        yield Plots(title=f"motion in {name}", figures=figures)
+
+
+def motions(curves: Sequence[estimates.Curves]) -> Iterator[Curves]:
+    """Positions in a recording joint by joint: recorded, before and fitted; shaded: held out."""
+    curves = sorted(curves, key=lambda c: float(c.time[0]))
+    time = _joined(c.time for c in curves)
+    held = [(float(c.time[0]), float(c.time[-1])) for c in curves if c.is_held_out]
+    for k, (joint, unit) in enumerate(zip(curves[0].joints, curves[0].units, strict=True)):
+        recorded, before, after = (
+            _joined(getattr(c, name)[:, k] for c in curves)
+            for name in ("recorded", "before", "after")
         )
-        for e in found.estimates
-    ]
-    lines = [
-        *format_table(header, rows),
-        *error_lines(found),
-        *(f"elsewhere: {line}" for line in elsewhere(found)),
-        *(f"note: {note}" for note in found.notes),
-    ]
-    return "\n".join(lines)
+        series = [
+            Series("recorded", WIDE, time, recorded),
+            Series("scene before", ORANGE, time, before),
+            Series("fitted", BLUE, time, after),
+        ]
+        window = float(np.nanmin(time)), float(np.nanmax(time))
+        yield Curves(joint, unit, series, window=window, spans=held, spans_label="held out")
 
 
-def error_lines(found: Fit) -> list[str]:
+def residual(motion: Curves) -> Curves:
+    """What remains of a motion, the fitted error magnified if it is small."""
+    recorded, before, after = (np.asarray(one.y, float) for one in motion.series)
+    time, old, new = motion.series[0].x, before - recorded, after - recorded
+    times = magnified(old, new)
+    factor = "" if times == 1 else f" (fitted: ×{times})"
+    series = [Series("fitted", BLUE, time, times * new), Series("scene before", ORANGE, time, old)]
+    return replace(motion, title=f"{motion.title}: simulated − recorded{factor}", series=series)
+
+
+def magnified(before: FloatArray, after: FloatArray) -> int:
+    """The power of ten that makes what is left as visible as what was."""
+    old, new = (float(np.nanmax(np.abs(x))) for x in (before, after))
+    if not 0.0 < new < old:
+        return 1
+    return int(10 ** min(math.floor(math.log10(old / new)), MOST_MAGNIFIED))
+
+
+def _joined(parts: Iterable[FloatArray]) -> FloatArray:
+    """One after the other, with a gap between."""
+    return np.concatenate([p for part in parts for p in (part, [np.nan])][:-1])
+
+
+# Intervals ----------------------------------------------------------------------------------------
+
+
+def interval_figures(found: Sequence[Estimate]) -> Iterator[Intervals]:
+    """Values with their intervals next to the scene's, one figure per parameter and unit."""
+    groups: dict[tuple[str, str], dict[str, list[Interval]]] = {}
+    for e in found:
+        tip = f"{e.joint}: {e.value:.5g}, 95 % from {e.low:.5g} to {e.high:.5g}, was {e.old:.5g}"
+        value = e.value if e.identifiable else math.nan
+        group = groups.setdefault((e.parameter, e.unit), {})
+        group[e.joint] = [Interval(tip, value, e.low, e.high, e.old)]
+    for (name, unit), rows in groups.items():
+        if any(not math.isnan(row[0].value) for row in rows.values()):
+            yield Intervals(f"{name} [{unit}]" if unit else name, rows)
+
+
+# Correlations -------------------------------------------------------------------------------------
+
+
+def _correlations(found: Fit) -> Iterator[Section]:
+    labels = found.correlations.labels
+    pairs = [str(pair) for pair in found.correlated]
+    yield Text(title="hardly distinguishable by this motion", lines=pairs, shown=LISTED)
+    figure = correlation_matrix(found.correlations)
+    if figure is None:
+        if labels:
+            text = f"All {len(labels)} parameters are in report.json."
+            yield Text(title="correlation of the parameters", lines=[text], page_only=True)
+        return
+    creep = any(label.startswith(f"{CREEP} ") for label in labels)
+    also = "; creep: how much a joint creeps while friction holds it, estimated with the others"
+    yield Plots(
+        title="correlation of the parameters",
+        figures=[figure],
+        legend=[
+            ("blue: if one value is too large, the other is too", BLUE),
+            ("orange: the other is too small", ORANGE),
+        ],
+        note=f"The fuller, the closer to ±1{also if creep else ''}.",
+    )
+
+
+def correlation_matrix(found: Correlations) -> Matrix | None:
+    """One cell per pair, joint by joint; None: there is none, or it is too large to draw."""
+    if not 0 < len(found.labels) <= MOST_CELLS:
+        return None
+    joints = [label.split(" ", 1)[-1] for label in found.labels]
+    places = {joint: i for i, joint in enumerate(dict.fromkeys(joints))}
+    order = sorted(range(len(joints)), key=lambda i: places[joints[i]])
+    names = [" ".join(reversed(found.labels[i].split(" ", 1))) for i in order]
+    return Matrix(names, found.matrix[np.ix_(order, order)])
+
+
+# Data ---------------------------------------------------------------------------------------------
+
+
+def error_facts(found: Fit) -> list[tuple[str, str]]:
     """The largest errors of joints, in what was fitted to and in what was held out."""
     where, how = position_units(found), effort_units(found)
     errors = [
@@ -118,9 +254,10 @@ def error_lines(found: Fit) -> list[str]:
         _errors("efforts", found.effort_before, found.effort_after, how),
     ]
     held = _errors("held out", found.held_before, found.held_after, where)
+    text = "; ".join([*filter(None, errors), f"{found.seconds:.1f} s"])
     return [
-        f"largest rms error of a joint: {'; '.join(filter(None, errors))}; {found.seconds:.1f} s",
-        *([f"what the fit has not seen: {held}"] if held else []),
+        ("largest rms error of a joint", text),
+        *([("not seen by the fit", held)] if held else []),
     ]
 
 
@@ -149,11 +286,6 @@ def _errors(
         old, new = (max(values[joint] for joint in own) for values in (before, after))
         parts.append(f"{old:.3g} before, {new:.3g} now [{unit}]")
     return f"{what} {', '.join(parts)}" if parts else ""
-
-
-def number(value: float) -> str:
-    """As it is shown; `-`: there is none."""
-    return "-" if math.isnan(value) else f"{value:.5g}"
 
 
 def report_data(found: Fit) -> dict[str, object]:
@@ -201,9 +333,9 @@ def report_data(found: Fit) -> dict[str, object]:
 def elsewhere(found: Fit) -> list[str]:
     """What was found that a scene has no place for, as lines for the file that has one."""
     lines = []
-    for e in _known(found, (ENCODER,)):
+    for e in _identified(found, ENCODER):
         lines.append(f"log.yaml: joints: {e.joint}: {{offset: {-e.value:.5g}}}")
-    for e in _known(found, (TORQUE_GAIN,)):
+    for e in _identified(found, TORQUE_GAIN):
         lines.append(
             f"log.yaml: efforts of {e.joint} are to be divided by {e.value:.5g}: its "
             "torque_constant, or the unit of its effort"
@@ -211,133 +343,38 @@ def elsewhere(found: Fit) -> list[str]:
     return lines
 
 
+def _identified(found: Fit, parameter: str) -> list[Estimate]:
+    return [e for e in found.estimates if e.identifiable and e.parameter == parameter]
+
+
 def _finite(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-# Keeping it -------------------------------------------------------------------------------------
+def _matrix_data(found: Fit) -> dict[str, object]:
+    return {
+        "labels": list(found.correlations.labels),
+        "matrix": np.round(found.correlations.matrix, 4).tolist(),
+    }
 
 
-def put_fit(found: Fit, scene: Scene) -> None:
-    """Write the identified values into a scene, all or nothing; does not save it.
-
-    Raises:
-        BindingError: gains are authored in another file.
-        PropertyError: a value was refused; nothing was changed.
-    """
-    with scene.changes():
-        set_gains(scene, _gain_changes(found, scene))
-        roles = {e.actuator: role for e, role in _roles(found, scene)}
-        delays: dict[str, dict[str, float]] = {}
-        for e in _known(found, (DELAY,)):
-            delays.setdefault(roles[e.actuator], {})[literal(e.actuator)] = round(e.value)
-        for role, steps in delays.items():
-            _put_delay(scene, f"{found.actor}.{role}", steps)
-        for name in DYNAMICS:
-            values = {literal(e.joint): rounded(e.value) for e in _known(found, (name,))}
-            if values:
-                _put_by_name(scene, f"{found.actor}.dynamics", name, values)
-        for name, bodies in stated_bodies(scene, found.actor, _bodies(found)).items():
-            _put_by_name(scene, f"{found.actor}.bodies", name, bodies)
-
-
-def rounded_delays(found: Fit, scene: Scene) -> list[str]:
-    """How delays that are no whole steps are written into a scene, for the terminal."""
-    world = World(scene)
-    roles = {e.actuator: role for e, role in _roles(found, scene)}
-    groups: dict[tuple[int, int], list[Estimate]] = {}
-    for e in _known(found, (DELAY,)):
-        if abs(e.value - round(e.value)) > SAME_DELAY:
-            every = _live(world, f"{found.actor}.{roles[e.actuator]}").decimation
-            groups.setdefault((round(e.value), every), []).append(e)
-    lines = []
-    for (steps, every), own in groups.items():
-        tick = 1e3 * world.timestep * every
-        ends = dict.fromkeys(f"{f(e.value for e in own) * tick:.2f}" for f in (min, max))
-        are, noun = ("are" if len(ends) > 1 else "is"), ("tick" if every > 1 else "step")
-        lines.append(
-            f"delays are whole {noun}s: {' to '.join(ends)} ms of {listed(e.joint for e in own)} "
-            f"{are} written as {how_many(steps, noun)} of {tick:g} ms"
+def _curve_data(found: Fit) -> list[dict[str, object]]:
+    rows = []
+    for c in found.curves:
+        every = slice(None, None, max(1, math.ceil(len(c.time) / POINTS)))
+        rows.append(
+            {
+                "recording": c.recording,
+                "held_out": c.is_held_out,
+                "joints": list(c.joints),
+                "units": list(c.units),
+                "time": c.time[every].tolist(),
+                "recorded": c.recorded[every].tolist(),
+                "before": c.before[every].tolist(),
+                "after": c.after[every].tolist(),
+            }
         )
-    return lines
-
-
-def _known(found: Fit, names: tuple[str, ...] = GAINS) -> list[Estimate]:
-    return [e for e in found.estimates if e.identifiable and e.parameter in names]
-
-
-def _bodies(found: Fit) -> dict[str, dict[str, float]]:
-    """All numbers of the bodies of which one was identified: the others belong to it."""
-    known = {e.joint for e in found.estimates if not e.actuator and e.identifiable}
-    own: dict[str, dict[str, float]] = {}
-    for e in found.estimates:
-        if not e.actuator and e.joint in known:
-            own.setdefault(e.joint, {})[e.parameter] = e.value
-    return own
-
-
-def _roles(found: Fit, scene: Scene) -> list[tuple[Estimate, str]]:
-    rows = {r.actuator: r.component for r in gain_rows(World(scene), scene, found.actor)}
-    return [(e, rows[e.actuator]) for e in found.estimates if e.actuator in rows]
-
-
-def _gain_changes(found: Fit, scene: Scene) -> list[Change]:
-    gains: dict[str, dict[str, float]] = {}
-    for e in _known(found):
-        gains.setdefault(e.actuator, {})[e.parameter] = rounded(e.value)
-    rows = gain_rows(World(scene), scene, found.actor)
-    return [(row, gains[row.actuator]) for row in rows if row.actuator in gains]
-
-
-def _put_delay(scene: Scene, path: str, steps: Mapping[str, float]) -> None:
-    controller: Any = existing(scene, path)
-    delay = None if controller is None else controller.delay
-    if controller is None or delay is None:
-        scene.set(f"{path}.delay", {"steps": dict(steps)})
-        return
-    before = World(scene)
-    names = [literal(b.actuator) for b in _live(before, path).bindings]
-    lags = _live(before, path).delay.lags(before.timestep * controller.decimation)
-    now = dict(zip(names, map(int, lags), strict=True))
-    if delay.is_authored("seconds"):
-        delay.unset("seconds")
-    scene.set(f"{path}.delay.steps", {**now, **steps})
-
-
-def _live(world: World, path: str) -> Any:
-    actor, role = path.split(".", 1)
-    return world[actor].part(role)
-
-
-def _put_by_name(scene: Scene, path: str, name: str, values: Mapping[str, Any]) -> None:
-    """Entries by name; patterns that covered them are expanded for the others."""
-    actor, _, kind = path.partition(".")
-    part: Any = existing(scene, path)
-    kept: dict[str, Any] = {}
-    if part is not None:
-        robot = World(scene)[actor]
-        names = body_names(robot) if kind == "bodies" else robot.joint_names
-        slots = Slots([(n,) for n in names], actor, kind)
-        taken = [i for i, one in enumerate(slots.names) if literal(one) in values]
-        kept = slots.without(getattr(part, name), taken)
-    scene.set(f"{path}.{name}", {**kept, **values})
-
-
-def save(found: Fit, scene: Scene, path: Path) -> None:
-    """Write the identified gains to a preset.
-
-    Raises:
-        FitError: there are none: delays and parameters of joints do not go into presets.
-        SceneError: the file cannot be written.
-    """
-    changes = _gain_changes(found, scene)
-    if not changes:
-        raise FitError(
-            "a preset holds gains, and none was identified; --write puts the rest into the scene"
-        )
-    save_preset(
-        path, [replace(row, values={n: float(v) for n, v in g.items()}) for row, g in changes]
-    )
+    return rows
 
 
 def plot(found: Fit, path: Path) -> None:

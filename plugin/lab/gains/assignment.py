@@ -23,7 +23,8 @@ from mjrig.lab.gains.gain_presets import save_preset
 from mjrig.lab.gains.gain_rows import Change, GainRow, gain_rows, rounded, set_gains
 from mjrig.lab.gains.pose_sampling import SampledPoses, Seen, active_equalities
 from mjrig.lab.gains.stability_limits import put_gains, stable_shares
-from mjrig.lab.report.output import format_table
+from mjrig.lab.report.content import BAD, Column, Report, Table, Text, words
+from mjrig.lab.report.text import to_text
 from mjrig.lab.responses.frequency_response import LinearResponse, Mode
 from mjrig.lab.rollouts.actuator_selection import Chosen, Skipped, choose
 from mjrig.lab.rollouts.joint_bench import suspend
@@ -442,44 +443,54 @@ def _stable(
 # Report of assigned gains, as a table and as plain data.
 
 
-HEADER = (
-    "joint", "M", "min M", "max M", "kp", "kv", "alone Hz", "Hz", "ζ", "saturates at", "bounds",
-)  # fmt: skip
-
-
 def assign_report(plan: AssignmentPlan) -> str:
-    """A table with one row per joint, then the actuators that get no gains."""
-    lines = format_table(HEADER, [row(a) for a in plan.assignments])
-    lines += [f"skipped {skipped}" for skipped in plan.skipped]
-    lines += [f"note: {note}" for note in plan.notes]
-    if plan.unstable:
-        names = listed(plan.unstable)
-        lines.append(f"{names}: unstable in some pose due to other gains; see `mjrig check`")
-    return "\n".join(lines)
+    """A table with one row per joint, then the actuators that get no gains, as text."""
+    return to_text(described(plan))
 
 
-def row(a: Assignment) -> tuple[str, ...]:
-    """One line of the table."""
+def described(plan: AssignmentPlan) -> Report:
+    """Gains before and after by joint, the bounds that acted, and skipped actuators."""
+    unstable = "unstable in some pose due to other gains; see `mjrig check`"
+    return Report(
+        f"Gains for {plan.wish.frequency:g} Hz and a damping ratio of {plan.wish.damping:g}",
+        f"{listed(plan.unstable)}: {unstable}" if plan.unstable else "",
+        BAD if plan.unstable else "",
+        sections=[
+            table(plan),
+            Text(title="skipped", lines=[str(skipped) for skipped in plan.skipped]),
+            Text(title="notes", lines=plan.notes),
+        ],
+        data=report_data(plan),
+    )
+
+
+def table(plan: AssignmentPlan) -> Table:
+    """One row per joint."""
+    gains = Column("kp", "N·m/rad, N/m"), Column("kv", "N·m·s/rad, N·s/m")
+    inertias = (Column(name, "kg·m², kg") for name in ("M", "min M", "max M"))
+    rates = Column("alone", "Hz"), Column("f", "Hz"), Column("ζ")
+    columns = *words("joint"), *gains, *rates, Column("saturates at", "rad, m"), *inertias
+    return Table(
+        columns, [_row(a) for a in plan.assignments], remarks=[a.notes for a in plan.assignments]
+    )
+
+
+def _row(a: Assignment) -> tuple[object, ...]:
     seen, old = a.seen, a.row.values
     ends = seen.largest, seen.smallest
     hertz, ratio = (a.mode.frequency, a.mode.damping) if a.mode else (math.nan, math.nan)
     return (
         f"{a.row.actor}.{a.row.actuator}",
-        f"{seen.inertia:.3g}",
-        f"{seen.smallest:.3g}",
-        f"{seen.largest:.3g}",
         f"{old['kp']:g} → {rounded(a.kp):g}",
         f"{old['kv']:g} → {rounded(a.kv):g}",
         _span(*(a.frequency(m) for m in ends)),
-        _known(hertz),
-        _known(ratio),
-        f"{a.saturating_step:.3g}" if math.isfinite(a.saturating_step) else "never",
-        "; ".join(a.notes),
+        hertz,
+        ratio,
+        a.saturating_step if math.isfinite(a.saturating_step) else "never",
+        seen.inertia,
+        seen.smallest,
+        seen.largest,
     )
-
-
-def _known(value: float) -> str:
-    return "-" if math.isnan(value) else f"{value:.3g}"
 
 
 def _span(low: float, high: float) -> str:

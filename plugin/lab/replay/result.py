@@ -1,18 +1,39 @@
-"""Replay: the result of a replay, as fields, JSON and text."""
+"""Replay: the result of a replay, and its report: findings, trials, joints and curves."""
 
-import platform
-from collections.abc import Mapping
+import json
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
-import mujoco
 import numpy as np
 
+from mjrig.core.arrays import FloatArray
 from mjrig.core.attributes import CheckedAttributes
-from mjrig.lab.replay.comparison import Comparison
+from mjrig.lab.replay.comparison import BaseCurves, Comparison, Curve, yaw
 from mjrig.lab.replay.finding import ReplayFinding, sentence
-from mjrig.lab.report.output import format_table
+from mjrig.lab.report import html_page
+from mjrig.lab.report.content import (
+    BAD,
+    BLUE,
+    DASHED,
+    FAIR,
+    GOOD,
+    ORANGE,
+    Column,
+    Curves,
+    Findings,
+    Item,
+    Plots,
+    Report,
+    Series,
+    Table,
+    Text,
+    versions,
+    words,
+)
+from mjrig.lab.report.output import plain, prepare_folder
+from mjrig.lab.report.text import to_text
 
 #: Verdicts on recorded setpoints …
 MATCHES = "matches"
@@ -30,13 +51,8 @@ STAYS_UP = "stays up"
 SHOWN = "shown"
 #: How notes begin that say what could not be judged.
 UNCLEAR = "not judged: "
-#: What the verdicts mean; every other one is bad.
+#: Verdicts that are good and fair; every other one is bad.
 _GOOD, _FAIR = (MATCHES, WITHIN, TRANSFERS, SHOWN), (REMARKS, STAYS_UP)
-
-
-def tone(verdict: str) -> str:
-    """Whether a verdict is `good`, `fair` (it holds with a caveat, or says little) or `bad`."""
-    return "good" if verdict in _GOOD else "fair" if verdict in _FAIR else "bad"
 
 
 @dataclass(frozen=True)
@@ -108,6 +124,21 @@ class Replay(CheckedAttributes):
     series: dict[str, tuple[Any, Any, str]] = field(default_factory=dict)
 
     @property
+    def tone(self) -> str:
+        """Meaning of the verdict: `fair` holds with a caveat, or shows little."""
+        return GOOD if self.verdict in _GOOD else FAIR if self.verdict in _FAIR else BAD
+
+    @property
+    def unjudged(self) -> list[str]:
+        """What could not be judged, and why."""
+        return [n.removeprefix(UNCLEAR) for n in self.notes if n.startswith(UNCLEAR)]
+
+    @property
+    def remarks(self) -> list[str]:
+        """The other notes."""
+        return [n for n in self.notes if not n.startswith(UNCLEAR)]
+
+    @property
     def origin(self) -> str:
         """What values here were compared with."""
         return "policy file" if self.bit_exact is None and self.mode == "policy" else "recording"
@@ -136,111 +167,205 @@ class Replay(CheckedAttributes):
         return found
 
     def __str__(self) -> str:
-        return summary(self)
+        return to_text(described(self))
 
 
-def versions() -> dict[str, str]:
-    """Of what the figures depend on."""
-    return {
-        "mjrig": version("mjrig"),
-        "mujoco": mujoco.__version__,
-        "numpy": np.__version__,
-        "python": platform.python_version(),
-        "machine": platform.machine(),
-    }
+# Report -------------------------------------------------------------------------------------------
 
 
-# On one screen -----------------------------------------------------------------------------------
-
-#: Rows of the joint table, and findings, that fit on a screen.
-WORST = 8
-FINDINGS = 5
-NOTES = 6
-#: Where the rest is.
-ALL = "--report DIR writes all of them"
-#: In tables, where there is no value.
-NONE = "-"
+#: Rows of the joint table, findings and notes that fit on a screen.
+WORST, FINDINGS, NOTES = 8, 5, 6
+#: Joints that are plotted: the worst ones, and of these some with efforts.
+PLOTTED, EFFORTS = 8, 4
+#: Around the first divergence this much is shown [s].
+BEFORE, AFTER = 0.1, 0.3
+#: Speeds are means over this time: a gait sways [s].
+MEAN = 0.5
 
 
-def summary(replay: Replay) -> str:
-    """Verdict, figures, findings and the worst joints."""
-    lines = [f"{replay.source}: {replay.verdict}", f"  evidence: {replay.evidence}"]
-    lines += [f"  {line}" for line in (*_figures(replay), *_trials(replay))]
-    if replay.diagnosis:
-        lines.append("diagnosis:")
-        for i, finding in enumerate(replay.diagnosis[:FINDINGS], 1):
-            lines.append(f"  {i}. {sentence(finding, replay.origin)}")
-        if len(replay.diagnosis) > FINDINGS:
-            lines.append(f"  … {len(replay.diagnosis) - FINDINGS} more: {ALL}")
-    lines += _joints(replay)
-    lines += [f"note: {n}" for n in replay.notes[:NOTES]]
-    if len(replay.notes) > NOTES:
-        lines.append(f"… {len(replay.notes) - NOTES} more notes: {ALL}")
-    return "\n".join(lines)
+def write_report(replay: Replay, folder: Path) -> None:
+    """Write `report.json` and `report.html` into a folder; it is created if needed.
+
+    Raises:
+        MjrigError: it cannot be written there.
+    """
+    prepare_folder(folder)
+    html_page.write_report(described(replay), folder / "report.html", folder / "report.json")
 
 
-def _figures(replay: Replay) -> list[str]:
-    lines = []
+def described(replay: Replay) -> Report:
+    """The verdict and what it rests on."""
+    return Report(
+        replay.source,
+        replay.verdict,
+        replay.tone,
+        list(_facts(replay)),
+        [
+            Findings(
+                title="diagnosis",
+                items=[_item(f, replay.origin) for f in replay.diagnosis],
+                shown=FINDINGS,
+            ),
+            _trials(replay),
+            Plots(title="plots", figures=list(_figures(replay, replay.comparison))),
+            _joints(replay),
+            Text(title="not judged", lines=replay.unjudged),
+            Text(title="notes", lines=replay.remarks, shown=NOTES),
+            Text(
+                title="recorded commands",
+                lines=[
+                    f"{t:g} s: {', '.join(f'{v:g}' for v in row)}" for t, row in replay.schedule
+                ],
+                page_only=True,
+            ),
+        ],
+        replay.to_data(),
+        replay.command,
+    )
+
+
+def _facts(replay: Replay) -> Iterator[tuple[str, str]]:
+    yield "scene", f"{replay.scene}, mode {replay.mode}"
+    yield "evidence", replay.evidence
     if replay.bit_exact:
-        lines.append(f"bit-exact over {replay.duration:g} s")
+        yield "bit-exact", f"over {replay.duration:g} s"
     elif replay.max_abs_position_error is not None:
         tolerance = f" (tolerance {replay.tolerance:g})" if replay.tolerance is not None else ""
-        lines.append(f"largest position error {replay.max_abs_position_error:.3g}{tolerance}")
+        error = f"{replay.max_abs_position_error:.3g} rad or m{tolerance}"
+        yield "largest position error", error
     first = replay.first_divergence
     if first is not None:
-        lines.append(f"first beyond it: {first['joint']} at {first['time']:.3f} s")
-    base = ""
-    if replay.base_start is not None and replay.base_end is not None:
-        place = [", ".join(f"{x:.3f}" for x in p) for p in (replay.base_start, replay.base_end)]
-        base = f", base from ({place[0]}) to ({place[1]}) m"
+        yield "first beyond it", f"{first['joint']} at {first['time']:.3f} s"
     fell = f"fell at {replay.fell_at:.2f} s" if replay.fell_at is not None else "did not fall"
-    lines.append(f"{replay.duration:g} s, {fell}{base}")
+    yield "duration", f"{replay.duration:g} s, {fell}"
+    if replay.base_start is not None and replay.base_end is not None:
+        start, end = (
+            ", ".join(f"{x:.3f}" for x in place) for place in (replay.base_start, replay.base_end)
+        )
+        yield "base", f"from ({start}) to ({end}) m"
     if replay.base_drift is not None and not replay.bit_exact:
-        lines.append(f"base ends {replay.base_drift:.3g} m from where it was recorded")
-    return lines
+        yield "base drift", f"ends {replay.base_drift:.3g} m from where it was recorded"
 
 
-def _trials(replay: Replay) -> list[str]:
-    if len(replay.trials) < 2:
-        return []
+def _item(finding: ReplayFinding, origin: str) -> Item:
+    """The sentence, and the edit that repairs it, to paste."""
+    suspicion = "" if finding.share is None or finding.confident else " (a suspicion)"
+    code = [json.dumps(finding.recorded)] if isinstance(finding.recorded, list) else []
+    for edit in finding.fix:
+        value = json.dumps(plain(edit.value), ensure_ascii=False)
+        changed = f"  # {edit.changed}" if edit.changed else ""
+        code.append(f"{edit.file}: {edit.path}{changed}\n{value}")
+    return Item(f"{sentence(finding, origin)}{suspicion}", code=code)
+
+
+def _trials(replay: Replay) -> Table:
+    columns = [
+        *words("trial"), Column("result"), Column("duration", "s", ".1f"),
+        Column("least upright", "", ".2f"), Column("tracking error", "", ".2f"),
+        Column("saturated", "", ".1%"),
+    ]  # fmt: skip
     rows = [
-        (
-            t.name,
-            "fell" if t.fell else "upright",
-            f"{t.duration:.1f}",
-            f"{t.upright:.2f}",
-            NONE if t.tracking_error is None else f"{t.tracking_error:.2f}",
-            f"{t.saturation:.1%}",
-        )
+        (t.name, "fell" if t.fell else "upright", t.duration, t.upright, t.tracking_error,
+         t.saturation)
         for t in replay.trials
-    ]
-    head = ("trial", "", "s", "least upright", "tracking error", "saturated")
-    return format_table(head, rows)
+    ]  # fmt: skip
+    return Table(columns, rows if len(rows) > 1 else (), title="trials")
 
 
-def _joints(replay: Replay) -> list[str]:
-    """The worst joints; empty if the replay is exact."""
-    if not replay.joints or replay.bit_exact:
-        return []
-    compared = replay.comparison is not None
-    key = "rmse_position" if compared else "saturation"
-    worst = sorted(replay.joints.items(), key=lambda item: -(item[1].get(key) or 0.0))[:WORST]
-    head = ("joint", "rmse position", "velocity", "effort", "saturated", "recorded")
-    rows = [
-        (
-            name,
-            *(_number(j.get(f"rmse_{n}")) for n in ("position", "velocity", "effort")),
-            _percent(j.get("saturation")),
-            _percent(j.get("saturation_recorded")),
-        )
-        for name, j in worst
-    ]
-    return ["worst joints:", *(f"  {line}" for line in format_table(head, rows))]
+def _joints(replay: Replay) -> Table:
+    """The joints, worst first; a replay that is exact has none to list on a terminal."""
+    key = "rmse_position" if replay.comparison is not None else "saturation"
+    order = sorted(replay.joints.items(), key=lambda item: -(item[1].get(key) or 0.0))
+    columns = [
+        *words("joint"), Column("rmse position", "rad, m"), Column("velocity", "rad/s, m/s"),
+        Column("effort", "N·m, N"), Column("largest error", "rad, m"),
+        Column("saturated", "", ".1%"), Column("recorded", "", ".1%"),
+    ]  # fmt: skip
+    keys = ("rmse_position", "rmse_velocity", "rmse_effort", "max_position_error", "saturation",
+            "saturation_recorded")  # fmt: skip
+    rows = [(name, *(joint.get(key) for key in keys)) for name, joint in order]
+    return Table(
+        columns, rows, title="joints, worst first", shown=WORST, page_only=bool(replay.bit_exact)
+    )
 
 
-def _number(value: float | None) -> str:
-    return NONE if value is None else f"{value:.3g}"
+# Plots --------------------------------------------------------------------------------------------
 
 
-def _percent(value: float | None) -> str:
-    return NONE if value is None else f"{value:.1%}"
+def _figures(replay: Replay, found: Comparison | None) -> Iterator[Curves]:
+    if found is not None and (found.error > 0.0).any():
+        series = [Series("here", ORANGE, found.time, found.error)]
+        yield Curves("largest position error", "rad, m", series, log=True)
+    if found is not None and found.base is not None:
+        yield from _base(found.base, replay)
+    for name, (time, values, unit) in replay.series.items():
+        yield Curves(name, unit, [Series("here", ORANGE, time, values)])
+    if found is None:
+        return
+    worst = sorted(found.curves, key=lambda n: -found.joints[n].rmse_position)[:PLOTTED]
+    first = replay.first_divergence
+    if first is not None and isinstance(first["time"], float):
+        name = str(first["joint"])
+        if name in found.curves:
+            window = max(0.0, first["time"] - BEFORE), first["time"] + AFTER
+            series = _positions(found.curves[name])
+            yield Curves(f"{name} where it diverges", "rad, m", series, window=window)
+    for i, name in enumerate(worst):
+        curve = found.curves[name]
+        yield Curves(f"{name}: position", "rad, m", _positions(curve))
+        if i < EFFORTS and curve.effort is not None:
+            yield Curves(f"{name}: effort", "N·m, N", _efforts(curve))
+
+
+def _positions(curve: Curve) -> list[Series]:
+    target = [] if curve.target is None else [Series("target", DASHED, curve.time, curve.target)]
+    recorded = Series("recorded", BLUE, curve.time, curve.recorded)
+    return [*target, recorded, Series("here", ORANGE, curve.time, curve.here)]
+
+
+def _efforts(curve: Curve) -> list[Series]:
+    pairs = (("recorded", BLUE, curve.effort_recorded), ("here", ORANGE, curve.effort))
+    return [Series(name, look, *effort) for name, look, effort in pairs if effort is not None]
+
+
+def _base(base: BaseCurves, replay: Replay) -> Iterator[Curves]:
+    """The path over ground, and forward speed and turning rate against the command."""
+    poses = (("recorded", BLUE, base.recorded), ("here", ORANGE, base.here))
+    path = [Series(name, look, p[:, 0], p[:, 1]) for name, look, p in poses]
+    yield Curves("path over ground: y over x", "m", path, x_unit="m", equal=True)
+    speeds = [(name, look, _speeds(base.time, p)) for name, look, p in poses]
+    for k, (title, unit) in enumerate((("forward speed", "m/s"), ("turning rate", "rad/s"))):
+        series = [Series(name, look, t, v[k]) for name, look, (t, v) in speeds if len(t)]
+        command = _command(replay, float(base.time[-1]), (0, 2)[k])
+        if command is not None:
+            series.insert(0, Series("command", DASHED, *command))
+        if series:
+            yield Curves(title, unit, series)
+
+
+def _speeds(
+    time: FloatArray, poses: FloatArray
+) -> tuple[FloatArray, tuple[FloatArray, FloatArray]]:
+    """Forward speed and turning rate, as means over some time, at their middles."""
+    ends = np.searchsorted(time, time + MEAN)
+    rows = np.flatnonzero(ends < len(time))
+    rows = rows[:: max(1, len(rows) // 300)]
+    last = ends[rows]
+    span = time[last] - time[rows]
+    heading = yaw(poses[:, 3:7])
+    middle = heading[(rows + last) // 2]
+    moved = (poses[last, :2] - poses[rows, :2]) / span[:, None]
+    forward = moved[:, 0] * np.cos(middle) + moved[:, 1] * np.sin(middle)
+    return time[rows] + span / 2, (forward, (heading[last] - heading[rows]) / span)
+
+
+def _command(replay: Replay, end: float, column: int) -> tuple[FloatArray, FloatArray] | None:
+    """A recorded command as steps; None: it is not a velocity of three values."""
+    rows = [(t, v[column]) for t, v in replay.schedule if len(v) == 3]
+    if not rows:
+        return None
+    time, values = [], []
+    for (t, v), following in zip(rows, [*(t for t, _ in rows[1:]), end], strict=True):
+        time += [t, following]
+        values += [v, v]
+    return np.array(time), np.array(values)

@@ -1,6 +1,8 @@
 """Output of reports: text tables, values for JSON, figures as files."""
 
+import json
 import math
+import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -32,7 +34,7 @@ def format_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[s
 
 def _is_number(text: str) -> bool:
     try:
-        float(text or "0")
+        float("0" if text in ("", "-") else text)
     except ValueError:
         return False
     return True
@@ -53,6 +55,25 @@ def plain(value: object) -> object:
     if value is None or isinstance(value, bool | int | float | str):
         return value
     return value.item() if isinstance(value, np.generic) else str(value)
+
+
+def to_json(value: object) -> str:
+    """Values as the JSON that all commands print and write."""
+    return json.dumps(plain(value), indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def prepare_folder(folder: Path) -> None:
+    """Check that a report can be written, before a long run rather than after it.
+
+    Raises:
+        MjrigError: it cannot be written there.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise MjrigError(f"{folder}: cannot be written: {error.strerror}") from error
+    if not os.access(folder, os.W_OK):
+        raise MjrigError(f"{folder}: cannot be written: Permission denied")
 
 
 # Figures ------------------------------------------------------------------------------------------

@@ -10,7 +10,9 @@ import numpy as np
 
 from mjrig.core.errors import MissingExtraError
 from mjrig.core.files.atomic_writes import whole_file
-from mjrig.lab.report.output import format_table, save_figure
+from mjrig.lab.report.content import Column, Report, Table, Text, words
+from mjrig.lab.report.output import save_figure
+from mjrig.lab.report.text import to_text
 from mjrig.lab.responses.frequency_response import FrequencyResponse, Margins
 from mjrig.lab.responses.joint_response import JointResponse
 from mjrig.lab.rollouts.signals import Kind, Metrics, Signal
@@ -21,81 +23,98 @@ MOST = 8
 
 
 def respond_report(found: Sequence[JointResponse], signal: Signal) -> str:
-    """A table with one row per joint, then the causes of steady-state errors."""
-    header, rows = table(found, signal)
-    lines = format_table(header, rows) if rows else []
-    for one in found:
-        words = [one.response.problem] if one.response.problem else one.response.causes
-        lines += [f"{one.label}: {text}" for text in words]
-    return "\n".join(lines)
+    """A table with one row per joint and the causes of steady-state errors, as text."""
+    return to_text(described(found, signal))
 
 
-Table = tuple[tuple[str, ...], list[tuple[str, ...]]]
+def described(found: Sequence[JointResponse], signal: Signal) -> Report:
+    """Metrics by joint, and why joints could not be tested."""
+    problems = [f"{r.label}: {r.response.problem}" for r in found if r.response.problem]
+    return Report(
+        f"Response to a {signal.kind}",
+        sections=[table(found, signal), Text(title="not tested", lines=problems)],
+        data=report_data(found),
+    )
 
 
 def table(found: Iterable[JointResponse], signal: Signal) -> Table:
-    """The header, and one row per joint that was tested."""
+    """One row per joint that was tested."""
     tested = [r for r in found if r.response.metrics is not None]
     shape = _of_frequencies if signal.kind in (Kind.SINE, Kind.CHIRP) else _of_time
-    return shape(tested)
+    columns, values = shape(tested)
+    return Table(
+        columns=[*words("joint"), *columns],
+        rows=[(r.label, *row) for r, row in zip(tested, values, strict=True)],
+        remarks=[r.response.causes if not r.response.problem else () for r in tested],
+    )
 
 
-def _of_time(found: Iterable[JointResponse]) -> Table:
-    header = ("joint", "rise s", "overshoot %", "settling s", "error", "rmse", "saturated %")
-    rows: list[tuple[str, ...]] = []
-    for one in found:
-        m = _metrics(one)
+Content = tuple[list[Column], list[tuple[object, ...]]]
+
+
+def _of_time(tested: Sequence[JointResponse]) -> Content:
+    columns = [
+        Column("rise", "s"),
+        Column("overshoot", "%"),
+        Column("settling", "s"),
+        Column("error"),
+        Column("rmse"),
+        Column("saturated", "%"),
+    ]
+    rows: list[tuple[object, ...]] = []
+    for m in map(_metrics, tested):
+        errors = m.steady_state_error, m.rmse
         rows.append(
-            (
-                one.label,
-                _text(m.rise_time),
-                _text(m.overshoot, 100.0),
-                _text(m.settling_time),
-                _text(m.steady_state_error),
-                _text(m.rmse),
-                _text(m.saturation, 100.0),
-            )
+            (m.rise_time, _scaled(m.overshoot), m.settling_time, *errors, _scaled(m.saturation))
         )
-    return header, rows
+    return columns, rows
 
 
-def _of_frequencies(found: Sequence[JointResponse]) -> Table:
+def _of_frequencies(tested: Sequence[JointResponse]) -> Content:
     """The gain at one frequency, or the bandwidth and peak of many; and the margins."""
-    one_only = all(r.measured is None or len(r.measured.frequency) == 1 for r in found)
-    about = ("Hz", "gain", "phase °") if one_only else ("bandwidth Hz", "peak dB", "at Hz")
-    loop = ("margin °", "crossover Hz", "delay margin ms", "gain margin")
-    header = ("joint", *about, "off linear %", *loop, "rmse", "saturated %")
-    rows: list[tuple[str, ...]] = []
-    for one in found:
-        m, metrics = one.margins or NO_MARGINS, _metrics(one)
+    one_only = all(r.measured is None or len(r.measured.frequency) == 1 for r in tested)
+    one = [Column("frequency", "Hz"), Column("gain"), Column("phase", "°")]
+    many = [Column("bandwidth", "Hz"), Column("peak", "dB"), Column("at", "Hz")]
+    columns = [
+        *(one if one_only else many),
+        Column("off linear", "%"),
+        Column("margin", "°"),
+        Column("crossover", "Hz"),
+        Column("delay margin", "ms"),
+        Column("gain margin"),
+        Column("rmse"),
+        Column("saturated", "%"),
+    ]
+    rows: list[tuple[object, ...]] = []
+    for r in tested:
+        m, metrics = r.margins or NO_MARGINS, _metrics(r)
         rows.append(
             (
-                one.label,
-                *(_at_one(one.measured) if one_only else _of_many(one.measured)),
-                _text(one.nonlinearity, 100.0),
-                _text(m.phase_margin) if m.stable else "unstable",
-                _text(m.crossover),
-                _text(m.delay_margin, 1000.0),
-                _text(m.gain_margin),
-                _text(metrics.rmse),
-                _text(metrics.saturation, 100.0),
+                *(_at_one(r.measured) if one_only else _of_many(r.measured)),
+                _scaled(r.nonlinearity),
+                m.phase_margin if m.stable else "unstable",
+                m.crossover,
+                _scaled(m.delay_margin, 1000.0),
+                m.gain_margin,
+                metrics.rmse,
+                _scaled(metrics.saturation),
             )
         )
-    return header, rows
+    return columns, rows
 
 
-def _at_one(response: FrequencyResponse | None) -> tuple[str, str, str]:
+def _at_one(response: FrequencyResponse | None) -> tuple[object, object, object]:
     if response is None:
-        return "-", "-", "-"
-    return _text(response.frequency[0]), _text(response.gain[0]), _text(response.phase[0])
+        return None, None, None
+    return response.frequency[0], response.gain[0], response.phase[0]
 
 
-def _of_many(response: FrequencyResponse | None) -> tuple[str, str, str]:
+def _of_many(response: FrequencyResponse | None) -> tuple[object, object, object]:
     if response is None:
-        return "-", "-", "-"
+        return None, None, None
     at, height = response.peak or (None, None)
     peak = None if height is None else 20.0 * math.log10(height)
-    return _text(response.bandwidth), _text(peak), _text(at)
+    return response.bandwidth, peak, at
 
 
 def _metrics(one: JointResponse) -> Metrics:
@@ -103,8 +122,8 @@ def _metrics(one: JointResponse) -> Metrics:
     return one.response.metrics
 
 
-def _text(value: float | None, scale: float = 1.0) -> str:
-    return "-" if value is None else f"{scale * value:.3g}"
+def _scaled(value: float | None, scale: float = 100.0) -> float | None:
+    return None if value is None else scale * value
 
 
 # Data -------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from mjrig.data.recording.recorder import Recorder
 from mjrig.editor.assets.drops import drop_files
 from mjrig.editor.replay.recorded_plot import KINDS, recorded_curves, unit_of
 from mjrig.lab.replay.repairs import policy_file
+from mjrig.lab.report.content import Table
 from tests.editor.ui_driver import wait_until
 from tests.editor.windows import SWINGS, Bench
 from tests.places import ASSETS, SCENES
@@ -90,9 +91,12 @@ def test_a_dropped_recording_is_scrubbed_and_compared(bench: Bench, tmp_path: Pa
     assert seen["set"] == ("targets", 0.25, True)
     assert (seen["stepped"], seen["runs"], seen["closed"]) == (1, True, None)
     (answer,) = answers
-    assert answer.verdict == "differs"
-    assert answer.findings[0].startswith("kp of swing is 24 here, 20 in the recording:")
-    assert answer.joints[0][0].endswith("swing")
+    assert answer.report.verdict == "differs"
+    first = answer.diagnosis[0]
+    assert (first.what, first.where, first.here, first.recorded) == ("kp", "swing", 24, 20)
+    assert [s.rows[0][0] for s in answer.report.sections if isinstance(s, Table) and s.rows] == [
+        "right/swing"
+    ]
     assert fixed[0] == SCENE
     assert fixed[1] == SCENE.replace("kp: 20", "kp: 24")
     assert len(bench.entries) == 2 and bench.entries[-1].startswith("Fix ")
@@ -126,7 +130,7 @@ def test_fix_repairs_a_copy_of_the_policy_file_and_undo_takes_it_back(tmp_path: 
         ctx.item_click(PANEL + "###compare")
         wait_until(ctx, lambda: panel.check is None)
         ctx.yield_(3)
-        seen["finding"] = panel.answer and panel.answer.findings[0]
+        seen["finding"] = panel.answer and panel.answer.diagnosis[0]
         ctx.item_click(PANEL + "###fix 1")
         ctx.yield_(2)
         seen["used"] = policy_file(bench.state.scene)
@@ -135,7 +139,8 @@ def test_fix_repairs_a_copy_of_the_policy_file_and_undo_takes_it_back(tmp_path: 
         seen["undone"] = policy_file(bench.state.scene)
 
     bench.run(works)
-    assert seen["finding"].startswith("action_scale of 12 joints is 0.4 here, 0.25 in the rec")
+    finding = seen["finding"]
+    assert (finding.what, finding.here, finding.recorded) == ("action_scale", 0.4, 0.25)
     assert (seen["used"], seen["undone"]) == (fixed, policy)
     assert yaml.safe_load(fixed.read_text()) == {
         **said,

@@ -88,15 +88,17 @@ def test_gains_fits_and_problems_are_drawn(tune: Tune, tmp_path: Path) -> None:
     assert set(motion.before) == set(motion.after)
     assert max(motion.after.values()) < max(motion.before.values())
     shown = overlays(found)
-    assert {o.label for o in shown} == set(found.curves[0].joints)
-    errors = [np.nanmean((o.before - o.recorded) ** 2) for o in shown]
+    assert {o.title for o in shown} == set(found.curves[0].joints)
+    drawn = {o.title: [np.asarray(one.y) for one in o.series] for o in shown}
+    errors = [np.nanmean((before - log) ** 2) for log, before, _ in drawn.values()]
     assert errors == sorted(errors, reverse=True)
     spans = [(c.time[0], c.time[-1]) for c in found.curves if c.is_held_out]
     for overlay in shown:
-        assert list(overlay.held_out) == spans
-        off = [np.nanmax(abs(x - overlay.recorded)) for x in (overlay.before, overlay.after)]
+        assert list(overlay.spans) == spans
+        log, *simulated = drawn[overlay.title]
+        off = [np.nanmax(abs(x - log)) for x in simulated]
         assert off[1] < off[0]
-        tune.fit_joint = overlay.label
+        tune.fit_joint = overlay.title
         draw(panel, TuneTask.FIT)
     rejected = replace(found, rejection="the model is rejected: it moves otherwise")
     done = tune.found[TuneTask.FIT]

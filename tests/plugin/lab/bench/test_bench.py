@@ -9,11 +9,13 @@ import pytest
 
 from mjrig.cli.main import main
 from mjrig.core.errors import MjrigError
-from mjrig.lab.bench.report import bench_data, bench_page, text_report
+from mjrig.lab.bench.report import bench_data, described
 from mjrig.lab.bench.runner import Benched, bench
 from mjrig.lab.bench.standings import leaderboard, margins, mean_of, pairings
 from mjrig.lab.bench.trial import PolicyTrial
 from mjrig.lab.bench.verdicts import suspicions
+from mjrig.lab.report.html_page import to_html
+from mjrig.lab.report.text import to_text
 from tests.plugin.lab.scenes import BUNDLED
 
 WALK = BUNDLED / "quadruped_walk.yaml"
@@ -92,8 +94,8 @@ def test_a_page_explains_the_sign_of_a_shared_rank_where_there_is_one(
 ) -> None:
     policies = [WALK, stiff(tmp_path)] if tied else [WALK]
     found = bench(policies, suite, executor="inline", seeds=1, only=["stand"])
-    page = bench_page(found, "suite.yaml")
-    assert ("1= quadruped_walk" in page) is tied
+    page = to_html(described(found, "suite.yaml"))
+    assert ('<td class="l">1=</td>' in page) is tied
     assert ("= : the interval overlaps" in page) is tied
 
 
@@ -109,7 +111,7 @@ def test_a_policy_that_cannot_run_has_its_reason(suite: Path, tmp_path: Path) ->
     arm = BUNDLED / "arm.yaml"
     found = bench([WALK, arm], suite, executor="inline", only=["stand"], seeds=1)
     assert "one actor with a Policy" in found.entrants[1].problem
-    assert "arm: not run: " in text_report(found, "s") and "arm" not in found.results
+    assert "arm: not run: " in to_text(described(found, "s")) and "arm" not in found.results
     with pytest.raises(MjrigError, match="no policy can run"):
         bench([arm], suite, executor="inline")
     with pytest.raises(MjrigError, match=r"no task 'stnd'.*stand"):

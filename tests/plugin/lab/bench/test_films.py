@@ -11,9 +11,10 @@ import pytest
 from mjrig.cli.main import main
 from mjrig.core.errors import MjrigError
 from mjrig.lab.bench import episode_replay
-from mjrig.lab.bench.report import bench_page
+from mjrig.lab.bench.report import described
 from mjrig.lab.bench.runner import TaskResult, bench
 from mjrig.lab.bench.suite import BenchSuite
+from mjrig.lab.report.html_page import to_html
 from mjrig.lab.rollouts.results import SweepRow
 from tests.plugin.lab.bench.test_bench import WALK
 
@@ -117,7 +118,7 @@ def test_an_episode_that_goes_another_way_is_no_film(
     monkeypatch.setattr(episode_replay, "draw_loop", lambda *given: None)
     found = bench([WALK], suite, executor="inline", seeds=1, only=["weak_1"])
     episode_replay.add_films(found, tmp_path, 1)
-    assert len(found.films) == 1 and "stayed up" in bench_page(found, "s")
+    assert len(found.films) == 1 and "stayed up" in to_html(described(found, "s"))
     rows = found.results["quadruped_walk"]["weak_1"].rows
     rows[0].metrics["power"] += 1e-9  # type: ignore[index]
     with pytest.raises(MjrigError, match="the episode went another way"):

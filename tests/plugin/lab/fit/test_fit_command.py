@@ -11,7 +11,7 @@ import mjrig
 from mjrig.cli.fit_command import FitProgress
 from mjrig.cli.main import main
 from mjrig.lab.fit.identification import fit
-from mjrig.lab.fit.report import put_fit
+from mjrig.lab.fit.write_back import put_fit
 from tests.places import ROOT
 from tests.plugin.lab.fit.fit_worlds import chirp, record, swing, with_others
 

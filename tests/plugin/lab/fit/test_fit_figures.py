@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 from mjrig.lab.fit.estimates import Correlations, Curves, Estimate
-from mjrig.lab.fit.html_report import correlation_matrix, intervals, overlays
+from mjrig.lab.fit.report import correlation_matrix, interval_figures, motions, residual
+from mjrig.lab.report.content import Column, Table, words
 from mjrig.lab.report.html_page import html_table
+from mjrig.lab.report.svg import figure_svg
 
 textpath = pytest.importorskip("matplotlib.textpath")
 WORDS = ("left", "shoulder", "pitch", "joint", "wrist", "yaw", "motor", "0", "FR", "ankle", "mm")
@@ -57,28 +59,33 @@ def test_texts_lie_inside_their_figures(seed: int) -> None:
         for p in ("kp", "armature", "frictionloss")
         for v in [size * rng.uniform(0.5, 2.0)]
     ]
-    for svg in intervals(found):
-        _inside(svg)
+    for figure in interval_figures(found):
+        _inside(figure_svg(figure))
     time = np.linspace(0.0, 10.0 ** rng.uniform(0, 3), 50)
     recorded = size * np.random.default_rng(seed).standard_normal((50, len(names)))
     units = ("rad",) * len(names)
     before, after = 1.5 * recorded, 1.001 * recorded
-    for svg in overlays([Curves("a", False, time, tuple(names), units, recorded, before, after)]):
-        _inside(svg)
+    curves = Curves("a", False, time, tuple(names), units, recorded, before, after)
+    for motion in motions([curves]):
+        _inside(figure_svg(motion))
+        _inside(figure_svg(residual(motion)))
     labels = tuple(f"{p} {n}" for n in names for p in ("kp", "kv"))
-    _inside("".join(correlation_matrix(Correlations(labels, np.eye(len(labels))))))
+    matrix = correlation_matrix(Correlations(labels, np.eye(len(labels))))
+    assert matrix is not None
+    _inside(figure_svg(matrix))
 
 
-def test_remarks_have_a_row_of_their_own_across_the_table() -> None:
-    rows, remarks = [("a", "1", "x"), ("b", "2", "y")], ["", "a < b"]
-    table = "\n".join(html_table(("", "n", "u"), rows, ("", "bad"), words=(2,), remarks=remarks))
-    assert '<tr class="bad above"><td>b</td>' in table
+def test_remarks_have_a_row_across_the_table() -> None:
+    columns = [*words("joint"), Column("n"), *words("unit")]
+    rows, remarks = [("a", 1, "x"), ("b", 2, "y")], [(), ["a < b"]]
+    table = "\n".join(html_table(Table(columns, rows, ("", "bad"), remarks)))
+    assert '<tr class="bad above"><td class="l">b</td>' in table
     assert '<tr class="below"><td></td><td class="l" colspan="2">a &lt; b</td></tr>' in table
-    assert table.count("below") == 1 and "<tr><td>a</td>" in table
+    assert table.count("below") == 1 and '<tr><td class="l">a</td>' in table
 
 
 def test_long_names_in_tables_may_be_broken_and_others_not() -> None:
     rows = [("left_shoulder_pitch_joint", "too_long_for a remark, but words"), ("left_knee", "1")]
-    table = "\n".join(html_table(("", "n"), rows))
+    table = "\n".join(html_table(Table([Column(""), Column("n")], rows)))
     assert "<td>left_<wbr>shoulder_<wbr>pitch_<wbr>joint</td>" in table
     assert "<td>left_knee</td>" in table and "too_long_for a remark" in table

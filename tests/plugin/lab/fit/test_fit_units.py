@@ -9,9 +9,10 @@ import pytest
 import mjrig
 from mjrig.cli.main import main
 from mjrig.lab.fit.estimates import Correlations, Estimate
-from mjrig.lab.fit.html_report import correlation_matrix, intervals, magnified
 from mjrig.lab.fit.identifiability import too_little
 from mjrig.lab.fit.plant import OF_JOINTS, drives_of
+from mjrig.lab.fit.report import correlation_matrix, interval_figures, magnified
+from mjrig.lab.report.svg import intervals_svg
 from tests.plugin.lab.fit.fit_worlds import chirp, swing, taken, with_others
 
 #: What parameters are, of a force F, a length or an angle x, and a mass or an inertia I.
@@ -77,14 +78,14 @@ def test_reports_say_the_unit_of_each_joint(
     assert [c["units"] for c in data["curves"]] == [["m", "rad"]] * len(data["curves"])
     assert data["units"]["position"] == {"j0": "m", "j1": "rad"}
     for joint, kind in kinds.items():
-        limit = next(s for s in said.splitlines() if s.startswith(f"{joint} ") and "never" in s)
+        limit = next(s for s in said.splitlines() if s.startswith(f"  {joint} ") and "never" in s)
         assert f" {unit('torque_limit', kind)};" in limit
-    errors = next(line for line in said.splitlines() if line.startswith("largest rms"))
+    errors = next(line for line in said.splitlines() if line.startswith("  largest rms"))
     assert "now [m]" in errors and "now [rad]" in errors
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     for shown in ("j0 [m]", "j1 [rad]", '<td class="l">N/m</td>', "kp [N·m/rad]", "kp [N/m]"):
         assert shown in page
-    assert page.count('class="shade"') == 4  # two joints, motion and what is left
+    assert page.count('class="span"') == 4  # two joints, motion and what is left
 
 
 # Figures ----------------------------------------------------------------------------------------
@@ -111,7 +112,7 @@ def test_intervals_are_drawn_inside_whatever_they_are() -> None:
             low, high = (float(v) for v in rng.choice(ends, 2))
             own.append(Estimate(f"j{k}", "a", "kp", value, old, min(low, high), high, k % 3 > 0))
         own.append(Estimate("last", "a", "kp", 2.0, 2.0, 2.0, 2.0))
-        (figure,) = intervals(own)
+        (figure,) = map(intervals_svg, interval_figures(own))
         assert figure.count("<circle") == sum(e.identifiable for e in own)
         assert "nan" not in figure.split("<title>")[0]
         assert all(e.joint in figure for e in own)
@@ -120,12 +121,12 @@ def test_intervals_are_drawn_inside_whatever_they_are() -> None:
 def test_a_matrix_is_ordered_by_joints() -> None:
     labels = tuple(f"{name} j{k}" for name in ("kp", "kv", "armature") for k in range(3))
     matrix = np.eye(9)
-    text = "".join(correlation_matrix(Correlations(labels, matrix)))
+    figure = correlation_matrix(Correlations(labels, matrix))
+    assert figure is not None
     names = [f"j{k} {name}" for k in range(3) for name in ("kp", "kv", "armature")]
-    rows = [t.split("<")[0] for t in text.split('class="y">')[1:]]
-    assert rows == names
+    assert list(figure.labels) == names
     many = Correlations(tuple(f"kp j{k}" for k in range(91)), np.eye(91))
-    assert list(correlation_matrix(many)) == []
+    assert correlation_matrix(many) is None
 
 
 def test_an_interval_is_said_in_units_and_never_as_a_share() -> None:

@@ -15,7 +15,7 @@ from mjrig.data.recording.recording import Recording
 from mjrig.lab.fit import inertial_parameters
 from mjrig.lab.fit.estimates import Estimate
 from mjrig.lab.fit.identification import Fit, fit
-from mjrig.lab.fit.report import put_fit
+from mjrig.lab.fit.write_back import put_fit
 from tests.plugin.lab.fit.fit_worlds import (
     SWING,
     chirp,

@@ -10,7 +10,7 @@ import pytest
 import mjrig
 from mjrig.lab.fit.estimates import Estimate
 from mjrig.lab.fit.identification import Fit
-from mjrig.lab.fit.report import rounded_delays
+from mjrig.lab.fit.write_back import rounded_delays
 from mjrig.tuning import put_fit
 from tests.plugin.data.robot_logs import simulated as sim
 

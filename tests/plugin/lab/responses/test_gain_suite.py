@@ -322,18 +322,18 @@ def test_the_command_says_what_failed_and_writes_a_report(tmp_path: Path, capsys
     command = ["tune", "test", str(path), "--joints", "elbow", "--tests", "step", "load"]
     assert main([*command, "--report", str(page)]) == 1
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("step: a step, overshoot at most 20 %, settling at most 0.1 s")
-    assert lines[1].split()[0] == "joint" and lines[1].split()[-1] == "result"
-    assert lines[2].split()[0] == "robot.b" and lines[2].split()[-1] == "FAIL"
-    assert lines[3].startswith("robot.b: settling: ")
-    assert lines[-1] == "1 passed, 1 failed"
+    assert lines[0].endswith("1 passed, 1 failed")
+    assert lines[2].startswith("step: a step, overshoot at most 20 %, settling at most 0.1 s")
+    assert lines[3].split()[0] == "joint" and lines[3].split()[-1] == "result"
+    assert lines[4].split()[0] == "robot.b" and lines[4].split()[-1] == "FAIL"
+    assert lines[5].startswith("  robot.b: settling: ")
     data = json.loads(page.with_suffix(".json").read_text())
     assert not data["passed"]
     step, load = data["results"]
     assert step["verdict"] == "fail" and step["measures"]["settling"]["most"] == 0.1
     assert load["verdict"] == "pass"
     html = page.read_text()
-    assert html.count("<svg") == 2 and "1 passed, 1 failed" in html and 'class="bad"' in html
+    assert html.count("<svg") == 2 and "1 passed, 1 failed" in html and 'class="bad above"' in html
     assert main([*command, "--json"]) == 1
     assert json.loads(capsys.readouterr().out) == data
 

@@ -4,6 +4,7 @@ import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,9 +12,10 @@ import pytest
 import mjrig
 from mjrig.cli.main import main
 from mjrig.components import PDController
-from mjrig.lab.replay.report import write_report
+from mjrig.lab.replay.result import write_report
+from mjrig.lab.report.content import ORANGE, Curves, Series
 from mjrig.lab.report.output import plain
-from mjrig.lab.report.svg import plot
+from mjrig.lab.report.svg import curves_svg
 from tests.plugin.lab.replay.recorded import BIPED, biped, from_world, write_ticks
 
 
@@ -93,14 +95,19 @@ def test_json_has_no_infinity() -> None:
     assert plain(data) == {"a": ["inf", 1.0], "b": {"c": "nan"}, "d": 2.0}
 
 
+def plot(x: Any, y: Any, **more: Any) -> str:
+    """A figure of one curve."""
+    return curves_svg(Curves("a", "m", [Series("x", ORANGE, x, y)], **more))
+
+
 def test_a_plot_draws_gaps_and_nothing() -> None:
     time = [0.0, 1.0, 2.0, 3.0]
-    assert plot("a", "m", [("x", "here", time, [1, np.nan, 2, 3])]).count("<polyline") == 2
+    assert plot(time, [1, np.nan, 2, 3]).count("<polyline") == 2
     gap = [0.0, 1.0, np.nan, 2.0, 3.0]
-    for span in (None, (0.0, 3.0)):
-        assert plot("a", "m", [("x", "here", gap, gap)], span=span).count("<polyline") == 2
-    assert "nothing" in plot("a", "m", [("x", "here", [], [])])
-    assert "1e-3" in plot("a", "m", [("x", "here", time, [1e-3, 1e-2, 0, 1])], log=True)
+    for window in (None, (0.0, 3.0)):
+        assert plot(gap, gap, window=window).count("<polyline") == 2
+    assert "nothing" in plot([], [])
+    assert "1e-3" in plot(time, [1e-3, 1e-2, 0, 1], log=True)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -111,7 +118,7 @@ def test_a_long_line_keeps_its_peaks_and_gaps(seed: int) -> None:
     peaks = rng.choice(count, 2, replace=False)
     values[peaks] = 5.0, -7.0
     values[rng.choice(np.setdiff1d(np.arange(count), peaks), 3, replace=False)] = np.nan
-    text = plot("a", "m", [("x", "here", np.arange(count), values)])
+    text = plot(np.arange(count), values)
     drawn = [p for part in re.findall(r'points="([^"]*)"', text) for p in part.split()]
     heights = [float(p.split(",")[1]) for p in drawn]
     room = 0.05 * 12.0
@@ -121,9 +128,9 @@ def test_a_long_line_keeps_its_peaks_and_gaps(seed: int) -> None:
 
 
 def test_parts_are_shaded() -> None:
-    text = plot("a", "m", [("x", "here", [0.0, 10.0], [0, 1])], shaded=[(2.0, 7.0)])
+    text = plot([0.0, 10.0], [0, 1], spans=[(2.0, 7.0)])
     (place, width) = (
-        float(re.search(rf'class="shade"[^>]* {name}="([^"]*)"', text)[1])  # type: ignore[index]
+        float(re.search(rf'class="span"[^>]* {name}="([^"]*)"', text)[1])  # type: ignore[index]
         for name in ("x", "width")
     )
     assert place == pytest.approx(62.0 + 0.2 * 386.0)
@@ -219,6 +226,6 @@ def test_notes_that_are_not_printed_are_written_where_it_is_said(
     notes = [f"note number {k}" for k in range(count)]
     shown = mjrig.Replay("targets", "run.h5", "scene.yaml", notes=notes)
     text = str(shown)
-    left = [n for n in notes if f"note: {n}\n" not in f"{text}\n"]
-    assert (f"… {len(left)} more notes: --report DIR" in text) == bool(left)
+    left = [n for n in notes if f"  {n}\n" not in f"{text}\n"]
+    assert (f"… {len(left)} more: --report" in text) == bool(left)
     assert shown.to_data()["notes"] == notes

@@ -20,7 +20,7 @@ from mjrig.lab.report.content import Curves
 from mjrig.lab.responses.frequency_response import FrequencyResponse
 from mjrig.lab.responses.joint_response import JointResponse
 from mjrig.lab.rollouts.results import Ranked
-from mjrig.lab.rollouts.results_plot import Heat, PlotAxis, short, worked
+from mjrig.lab.sweep.results_plot import Heat, PlotAxis, short, worked
 
 # Tune plots ---------------------------------------------------------------------------------------
 # Response plots: over time, and over frequency as a Bode plot.

@@ -220,8 +220,8 @@ def finish(
 ) -> list[str]:
     """Write the requested files; returns the lines to print."""
     from mjrig.core.errors import MjrigError
-    from mjrig.lab.rollouts.results_plot import heat_map, parallel_coordinates, varying
     from mjrig.lab.sweep.best_point import write_preset, write_scene
+    from mjrig.lab.sweep.results_plot import heat_map, parallel_coordinates, varying
 
     lines = table_of(ranking, names, plan.experiment.scenario.metrics)
     best = next(iter(ranking), None)

@@ -11,7 +11,7 @@ import mjrig
 from mjrig.cli.sweep_command import table_of
 from mjrig.lab.rollouts.experiment import DIVERGED, FAILED, OK, Rollout, Variation
 from mjrig.lab.rollouts.results import Objective, Ranked, Results, ResultsFile
-from mjrig.lab.rollouts.results_plot import heat_map, parallel_coordinates
+from mjrig.lab.sweep.results_plot import heat_map, parallel_coordinates
 from tests.plugin.lab.sweep.swept import refused
 
 ABOUT = {"scene": "abc", "test": "FreeRun"}

@@ -71,7 +71,7 @@ def test_the_log_and_its_model(checkout: Path, capsys: pytest.CaptureFixture[str
     pytest.importorskip("h5py")
     run_page("tutorials/log.md")
     out = capsys.readouterr().out
-    rows = dict(re.findall(r"^swing  (kp|kv|frictionloss) +\S+ +(\S+)", out, re.MULTILINE))
+    rows = dict(re.findall(r"^ *swing  (kp|kv|frictionloss) +\S+ +(\S+)", out, re.MULTILINE))
     found = {name: float(value) for name, value in rows.items()}
     assert found == pytest.approx({"kp": 220.0, "kv": 12.0, "frictionloss": 0.3}, rel=1e-3)
     assert "held out" in out

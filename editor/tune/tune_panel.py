@@ -39,7 +39,7 @@ from mjrig.lab.fit.identification import Fit
 from mjrig.lab.fit.report import error_facts, estimates_table
 from mjrig.lab.gains import assignment
 from mjrig.lab.gains.assignment import AssignmentPlan
-from mjrig.lab.report.content import Column, Curves, Table, words
+from mjrig.lab.report.content import ReportColumn, ReportCurves, ReportTable, words
 from mjrig.lab.responses import response_report
 from mjrig.lab.responses.joint_response import JointResponse
 from mjrig.lab.rollouts.results import Ranked
@@ -86,7 +86,7 @@ def show_responses(tune: Tune, finished: Finished) -> None:
 
 
 @lru_cache(maxsize=1)
-def _response_table(finished: Finished) -> Table:
+def _response_table(finished: Finished) -> ReportTable:
     job = finished.job
     assert isinstance(job, RespondJob)
     return response_report.table(finished.result, job.signal)
@@ -110,7 +110,7 @@ def show_plan(tune: Tune, finished: Finished) -> None:
 
 
 @lru_cache(maxsize=1)
-def _plan_table(finished: Finished) -> Table:
+def _plan_table(finished: Finished) -> ReportTable:
     table = assignment.table(finished.result)
     rows = [[c.replace("→", "to") for c in cells] for cells in table.cells]  # not in the font
     return replace(table, rows=rows)
@@ -147,7 +147,7 @@ def _overlay(tune: Tune, finished: Finished) -> None:
 
 
 @lru_cache(maxsize=1)
-def _overlays(finished: Finished) -> list[Curves]:
+def _overlays(finished: Finished) -> list[ReportCurves]:
     return overlays(finished.result)
 
 
@@ -178,8 +178,8 @@ def _ranking(tune: Tune, swept: Swept, names: Sequence[str]) -> None:
     metrics = swept.plan.experiment.scenario.metrics
     shown = swept.ranking[:LISTED]
     others = [m for m in metrics if m != swept.objective.text]
-    table = Table(
-        columns=[*words(""), *map(Column, (*names, swept.objective.text, *others))],
+    table = ReportTable(
+        columns=[*words(""), *map(ReportColumn, (*names, swept.objective.text, *others))],
         rows=[(str(i + 1), *_cells(r, names, others)) for i, r in enumerate(shown)],
     )
 

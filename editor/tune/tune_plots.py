@@ -16,7 +16,7 @@ from mjrig.editor.ui.layout import px, size
 from mjrig.editor.ui.report_view import FIT, LEGEND, PLOT
 from mjrig.lab.fit.identification import Fit
 from mjrig.lab.fit.report import effort_units, motions, position_units
-from mjrig.lab.report.content import Curves
+from mjrig.lab.report.content import ReportCurves
 from mjrig.lab.responses.frequency_response import FrequencyResponse
 from mjrig.lab.responses.joint_response import JointResponse
 from mjrig.lab.rollouts.results import Ranked
@@ -131,7 +131,7 @@ def _all(units: Mapping[str, str]) -> str:
     return ", ".join(dict.fromkeys(units.values()))
 
 
-def overlays(fit: Fit) -> list[Curves]:
+def overlays(fit: Fit) -> list[ReportCurves]:
     """Every joint in every recording, those first that were furthest off."""
     names = list(dict.fromkeys(c.recording for c in fit.curves))
     figures = []
@@ -142,7 +142,7 @@ def overlays(fit: Fit) -> list[Curves]:
     return sorted(figures, key=_mean_square_error, reverse=True)
 
 
-def _mean_square_error(motion: Curves) -> float:
+def _mean_square_error(motion: ReportCurves) -> float:
     """Of the scene before the fit."""
     recorded, before, _ = (np.asarray(one.y, float) for one in motion.series)
     return float(np.nanmean((before - recorded) ** 2))

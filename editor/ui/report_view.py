@@ -7,7 +7,7 @@ from imgui_bundle import ImVec2, ImVec4, imgui, implot
 
 from mjrig.editor.ui.colours import AMBER, GREEN, GREY, RED, TEXT
 from mjrig.editor.ui.layout import px
-from mjrig.lab.report.content import Curves, Findings, Report, Table, Text
+from mjrig.lab.report.content import Report, ReportCurves, ReportFindings, ReportTable, ReportText
 
 #: Colours of what a verdict, a row or a line means.
 TONES = {"good": GREEN, "fair": AMBER, "bad": RED, "dim": GREY}
@@ -38,14 +38,14 @@ def draw_report(report: Report, below_item: Callable[[int], None] = lambda i: No
     for name, value in report.facts:
         draw_note(f"{name}: {value}")
     for section in report.sections:
-        if isinstance(section, Findings):
+        if isinstance(section, ReportFindings):
             for i, item in enumerate(section.items):
                 draw_note(f"{i + 1}. {item.text}", TONES.get(item.tone, AMBER))
                 below_item(i)
-        elif isinstance(section, Text) and not section.page_only:
+        elif isinstance(section, ReportText) and not section.page_only:
             for line in section.lines:
                 draw_note(f"{section.title}: {line}")
-        elif isinstance(section, Table) and section.rows:
+        elif isinstance(section, ReportTable) and section.rows:
             imgui.text(section.title)
             draw_table(section.title, section, most_rows=12)
 
@@ -59,7 +59,7 @@ def draw_note(text: str, colour: ImVec4 = GREY) -> None:
 
 def draw_table(
     label: str,
-    table: Table,
+    table: ReportTable,
     *,
     most_rows: int | None = None,
     colours: Sequence[ImVec4 | None] = (),
@@ -106,7 +106,7 @@ def draw_table(
         draw_note(line)
 
 
-def draw_curves(curves: Curves, height: float, y_label: str = "") -> None:
+def draw_curves(curves: ReportCurves, height: float, y_label: str = "") -> None:
     """A plot with its legend above."""
     if not implot.begin_plot(f"##{curves.title}", ImVec2(-1, height), PLOT):
         return
@@ -125,7 +125,7 @@ def draw_curves(curves: Curves, height: float, y_label: str = "") -> None:
     implot.end_plot()
 
 
-def _shade(curves: Curves) -> None:
+def _shade(curves: ReportCurves) -> None:
     """The spans of x, and their meaning in the legend."""
     spec = implot.Spec()
     spec.fill_color = spec.line_color = spec.marker_fill_color = _SPAN

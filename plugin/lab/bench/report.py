@@ -25,15 +25,15 @@ from mjrig.lab.bench.standings import (
 from mjrig.lab.report.content import (
     BAD,
     GOOD,
-    Column,
-    Image,
     Images,
-    Interval,
     Intervals,
     Plots,
     Report,
-    Table,
-    Text,
+    ReportColumn,
+    ReportImage,
+    ReportInterval,
+    ReportTable,
+    ReportText,
     versions,
     words,
 )
@@ -42,13 +42,13 @@ from mjrig.lab.report.svg import standalone_svg
 
 #: Metrics of the text, with their headings.
 SHOWN = {
-    "survival": Column("survival", "s"),
-    "lin_vel_rmse": Column("v rmse", "m/s"),
-    "yaw_rate_rmse": Column("wz rmse", "rad/s"),
-    "cost_of_transport": Column("CoT"),
-    "power": Column("power", "W"),
-    "action_rate": Column("action rate", "rad"),
-    "saturation": Column("saturation"),
+    "survival": ReportColumn("survival", "s"),
+    "lin_vel_rmse": ReportColumn("v rmse", "m/s"),
+    "yaw_rate_rmse": ReportColumn("wz rmse", "rad/s"),
+    "cost_of_transport": ReportColumn("CoT"),
+    "power": ReportColumn("power", "W"),
+    "action_rate": ReportColumn("action rate", "rad"),
+    "saturation": ReportColumn("saturation"),
 }
 #: p below which a difference is called one.
 SIGNIFICANT = 0.05
@@ -73,11 +73,11 @@ def described(found: Benched, suite: str) -> Report:
             _tasks(found),
             _videos(found),
             _pairs(found),
-            Text(title="level at which half of the episodes fall", lines=_margins(found)),
-            Text(title="earliest falls", lines=replay_lines(found, suite)),
-            Text(title="notes", lines=notes),
-            Text(title="problems", lines=[*problems, *error_lines(found)]),
-            Table(
+            ReportText(title="level at which half of the episodes fall", lines=_margins(found)),
+            ReportText(title="earliest falls", lines=replay_lines(found, suite)),
+            ReportText(title="notes", lines=notes),
+            ReportText(title="problems", lines=[*problems, *error_lines(found)]),
+            ReportTable(
                 title="definitions",
                 columns=words("metric", "unit", "meaning"),
                 rows=[(name, unit, text) for name, (unit, text) in DEFINITIONS.items()],
@@ -88,12 +88,12 @@ def described(found: Benched, suite: str) -> Report:
     )
 
 
-def _standings(board: Sequence[LeaderboardRow]) -> Table:
+def _standings(board: Sequence[LeaderboardRow]) -> ReportTable:
     ranks = [row.rank for row in board]
     is_tied = len(set(ranks)) < len(ranks)
-    return Table(
+    return ReportTable(
         title="standings",
-        columns=[*words("rank", "policy"), Column("up"), Column("share up", "95 %")],
+        columns=[*words("rank", "policy"), ReportColumn("up"), ReportColumn("share up", "95 %")],
         rows=[
             (f"{r.rank}{'=' if ranks.count(r.rank) > 1 else ''}", r.name,
              f"{r.survived}/{r.episodes}", str(r.success))
@@ -103,7 +103,7 @@ def _standings(board: Sequence[LeaderboardRow]) -> Table:
     )  # fmt: skip
 
 
-def _tasks(found: Benched) -> Table:
+def _tasks(found: Benched) -> ReportTable:
     """Per task and policy: what stayed up with its interval, and the means of metrics."""
     rows: list[tuple[object, ...]] = []
     for task in found.tasks:
@@ -114,8 +114,8 @@ def _tasks(found: Benched) -> Table:
             rate = str(success([result])) if result.fell else ""
             cells = ("" if math.isnan(mean) else mean for mean in means)
             rows.append((task, name, f"{up}/{len(result.fell)}", rate, *cells))
-    fixed = *words("task", "policy"), Column("up"), Column("share up", "95 %")
-    return Table(
+    fixed = *words("task", "policy"), ReportColumn("up"), ReportColumn("share up", "95 %")
+    return ReportTable(
         title="tasks",
         columns=[*fixed, *SHOWN.values()],
         rows=rows,
@@ -124,7 +124,7 @@ def _tasks(found: Benched) -> Table:
     )
 
 
-def _pairs(found: Benched) -> Table:
+def _pairs(found: Benched) -> ReportTable:
     rows = []
     for p in pairings(found):
         speed = p.differences.get("lin_vel_rmse")
@@ -132,11 +132,12 @@ def _pairs(found: Benched) -> Table:
         counts = f"{p.only_first} : {p.only_second}"
         differs = "yes" if p.adjusted < SIGNIFICANT else "no"
         rows.append((p.task, f"{p.first}, {p.second}", counts, p.p, p.adjusted, differs, change))
-    return Table(
+    return ReportTable(
         title="paired with the best, by seeds on which one alone stayed up",
         columns=[
-            *words("task", "pair"), Column("only one up"), Column("p"), Column("p (Holm)"),
-            Column("differs"), Column("Δ v rmse [95 %]", "m/s"),
+            *words("task", "pair"), ReportColumn("only one up"), ReportColumn("p"),
+            ReportColumn("p (Holm)"),
+            ReportColumn("differs"), ReportColumn("Δ v rmse [95 %]", "m/s"),
         ],
         rows=rows,
     )  # fmt: skip
@@ -156,12 +157,12 @@ def interval_figure(found: Benched) -> Intervals:
     return Intervals("", rows, list(found.results), (0.0, 1.0))
 
 
-def _rate(found: Benched, name: str, task: str) -> Interval:
+def _rate(found: Benched, name: str, task: str) -> ReportInterval:
     result = found.results[name][task]
     if not result.fell:
-        return Interval("", math.nan, math.nan, math.nan)
+        return ReportInterval("", math.nan, math.nan, math.nan)
     rate = success([result])
-    return Interval(f"{name}, {task}: {rate}", rate.value, rate.low, rate.high)
+    return ReportInterval(f"{name}, {task}: {rate}", rate.value, rate.low, rate.high)
 
 
 def _videos(found: Benched) -> Images:
@@ -169,13 +170,13 @@ def _videos(found: Benched) -> Images:
     if found.films:
         note = "Each is the very episode of its seed. Worst: the earliest fall, else the largest "
         note += "error of the velocity."
-    groups: dict[str, list[Image]] = {}
+    groups: dict[str, list[ReportImage]] = {}
     for task in found.tasks:
         films = [film for film in found.films if film.task == task]
         ranks = list(dict.fromkeys(film.rank for film in films))
         films.sort(key=lambda film: ranks.index(film.rank))  # the worst of all side by side
         groups[task] = [
-            Image(
+            ReportImage(
                 film.file,
                 film.policy,
                 f"{film.rank}, seed {film.seed}",

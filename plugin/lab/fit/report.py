@@ -24,17 +24,17 @@ from mjrig.lab.report.content import (
     GOOD,
     ORANGE,
     WIDE,
-    Column,
-    Curves,
-    Interval,
     Intervals,
     Matrix,
     Plots,
     Report,
+    ReportColumn,
+    ReportCurves,
+    ReportInterval,
+    ReportTable,
+    ReportText,
     Section,
     Series,
-    Table,
-    Text,
     words,
 )
 from mjrig.lab.report.output import prepare_folder, save_figure
@@ -78,8 +78,8 @@ def described(found: Fit) -> Report:
         [("recordings", ", ".join(found.recordings)), *error_facts(found)],
         [
             estimates_table(found),
-            Text(title="for other files", lines=elsewhere(found)),
-            Text(title="notes", lines=[note for note in found.notes if note not in shown]),
+            ReportText(title="for other files", lines=elsewhere(found)),
+            ReportText(title="notes", lines=[note for note in found.notes if note not in shown]),
             _errors_table(found),
             Plots(
                 title="intervals",
@@ -103,11 +103,11 @@ def _verdict(found: Fit) -> tuple[str, str]:
     return f"{count} of {how_many(len(found.estimates), 'parameter')} identified", tone
 
 
-def estimates_table(found: Fit) -> Table:
+def estimates_table(found: Fit) -> ReportTable:
     """Values before and after with their intervals; remarks on those that are not identified."""
-    numbers = (Column(name, "", ".5g") for name in ("was", "is", "95 % from", "to"))
+    numbers = (ReportColumn(name, "", ".5g") for name in ("was", "is", "95 % from", "to"))
     wrong = "values of the rejected model, which make up for what is wrong elsewhere"
-    return Table(
+    return ReportTable(
         title=wrong if found.rejection else "parameters",
         columns=[*words("joint", "parameter"), *numbers, *words("unit", "by")],
         rows=[
@@ -120,15 +120,15 @@ def estimates_table(found: Fit) -> Table:
     )  # fmt: skip
 
 
-def _errors_table(found: Fit) -> Table:
+def _errors_table(found: Fit) -> ReportTable:
     parts = [("fitted to", found.rms_before, found.rms_after)]
     if found.held_after:
         parts.append(("held out", found.held_before, found.held_after))
     units = position_units(found)
     names = (f"{name}, {when}" for name, *_ in parts for when in ("before", "after"))
-    return Table(
+    return ReportTable(
         title="error of the positions, root mean square",
-        columns=[*words("joint"), *map(Column, names), *words("unit")],
+        columns=[*words("joint"), *map(ReportColumn, names), *words("unit")],
         rows=[
             (joint, *(values[joint] for _, *both in parts for values in both), units[joint])
             for joint in found.rms_after
@@ -148,7 +148,7 @@ def _motion(found: Fit) -> Iterator[Plots]:
         yield Plots(title=f"motion in {name}", figures=figures)
 
 
-def motions(curves: Sequence[estimates.Curves]) -> Iterator[Curves]:
+def motions(curves: Sequence[estimates.Curves]) -> Iterator[ReportCurves]:
     """Positions in a recording joint by joint: recorded, before and fitted; shaded: held out."""
     curves = sorted(curves, key=lambda c: float(c.time[0]))
     time = _joined(c.time for c in curves)
@@ -164,10 +164,10 @@ def motions(curves: Sequence[estimates.Curves]) -> Iterator[Curves]:
             Series("fitted", BLUE, time, after),
         ]
         window = float(np.nanmin(time)), float(np.nanmax(time))
-        yield Curves(joint, unit, series, window=window, spans=held, spans_label="held out")
+        yield ReportCurves(joint, unit, series, window=window, spans=held, spans_label="held out")
 
 
-def residual(motion: Curves) -> Curves:
+def residual(motion: ReportCurves) -> ReportCurves:
     """What remains of a motion, the fitted error magnified if it is small."""
     recorded, before, after = (np.asarray(one.y, float) for one in motion.series)
     time, old, new = motion.series[0].x, before - recorded, after - recorded
@@ -195,12 +195,12 @@ def _joined(parts: Iterable[FloatArray]) -> FloatArray:
 
 def interval_figures(found: Sequence[Estimate]) -> Iterator[Intervals]:
     """Values with their intervals next to the scene's, one figure per parameter and unit."""
-    groups: dict[tuple[str, str], dict[str, list[Interval]]] = {}
+    groups: dict[tuple[str, str], dict[str, list[ReportInterval]]] = {}
     for e in found:
         tip = f"{e.joint}: {e.value:.5g}, 95 % from {e.low:.5g} to {e.high:.5g}, was {e.old:.5g}"
         value = e.value if e.identifiable else math.nan
         group = groups.setdefault((e.parameter, e.unit), {})
-        group[e.joint] = [Interval(tip, value, e.low, e.high, e.old)]
+        group[e.joint] = [ReportInterval(tip, value, e.low, e.high, e.old)]
     for (name, unit), rows in groups.items():
         if any(not math.isnan(row[0].value) for row in rows.values()):
             yield Intervals(f"{name} [{unit}]" if unit else name, rows)
@@ -212,12 +212,12 @@ def interval_figures(found: Sequence[Estimate]) -> Iterator[Intervals]:
 def _correlations(found: Fit) -> Iterator[Section]:
     labels = found.correlations.labels
     pairs = [str(pair) for pair in found.correlated]
-    yield Text(title="hardly distinguishable by this motion", lines=pairs, shown=LISTED)
+    yield ReportText(title="hardly distinguishable by this motion", lines=pairs, shown=LISTED)
     figure = correlation_matrix(found.correlations)
     if figure is None:
         if labels:
             text = f"All {len(labels)} parameters are in report.json."
-            yield Text(title="correlation of the parameters", lines=[text], page_only=True)
+            yield ReportText(title="correlation of the parameters", lines=[text], page_only=True)
         return
     creep = any(label.startswith(f"{CREEP} ") for label in labels)
     also = "; creep: how much a joint creeps while friction holds it, estimated with the others"

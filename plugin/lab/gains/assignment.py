@@ -23,7 +23,7 @@ from mjrig.lab.gains.gain_presets import save_preset
 from mjrig.lab.gains.gain_rows import Change, GainRow, gain_rows, rounded, set_gains
 from mjrig.lab.gains.pose_sampling import SampledPoses, Seen, active_equalities
 from mjrig.lab.gains.stability_limits import put_gains, stable_shares
-from mjrig.lab.report.content import BAD, Column, Report, Table, Text, words
+from mjrig.lab.report.content import BAD, Report, ReportColumn, ReportTable, ReportText, words
 from mjrig.lab.report.text import to_text
 from mjrig.lab.responses.frequency_response import LinearResponse, Mode
 from mjrig.lab.rollouts.actuator_selection import Chosen, Skipped, choose
@@ -457,20 +457,20 @@ def described(plan: AssignmentPlan) -> Report:
         BAD if plan.unstable else "",
         sections=[
             table(plan),
-            Text(title="skipped", lines=[str(skipped) for skipped in plan.skipped]),
-            Text(title="notes", lines=plan.notes),
+            ReportText(title="skipped", lines=[str(skipped) for skipped in plan.skipped]),
+            ReportText(title="notes", lines=plan.notes),
         ],
         data=report_data(plan),
     )
 
 
-def table(plan: AssignmentPlan) -> Table:
+def table(plan: AssignmentPlan) -> ReportTable:
     """One row per joint."""
-    gains = Column("kp", "N·m/rad, N/m"), Column("kv", "N·m·s/rad, N·s/m")
-    inertias = (Column(name, "kg·m², kg") for name in ("M", "min M", "max M"))
-    rates = Column("alone", "Hz"), Column("f", "Hz"), Column("ζ")
-    columns = *words("joint"), *gains, *rates, Column("saturates at", "rad, m"), *inertias
-    return Table(
+    gains = ReportColumn("kp", "N·m/rad, N/m"), ReportColumn("kv", "N·m·s/rad, N·s/m")
+    inertias = (ReportColumn(name, "kg·m², kg") for name in ("M", "min M", "max M"))
+    rates = ReportColumn("alone", "Hz"), ReportColumn("f", "Hz"), ReportColumn("ζ")
+    columns = *words("joint"), *gains, *rates, ReportColumn("saturates at", "rad, m"), *inertias
+    return ReportTable(
         columns, [_row(a) for a in plan.assignments], remarks=[a.notes for a in plan.assignments]
     )
 

@@ -20,15 +20,15 @@ from mjrig.lab.report.content import (
     FAIR,
     GOOD,
     ORANGE,
-    Column,
-    Curves,
-    Findings,
     Item,
     Plots,
     Report,
+    ReportColumn,
+    ReportCurves,
+    ReportFindings,
+    ReportTable,
+    ReportText,
     Series,
-    Table,
-    Text,
     versions,
     words,
 )
@@ -201,7 +201,7 @@ def described(replay: Replay) -> Report:
         replay.tone,
         list(_facts(replay)),
         [
-            Findings(
+            ReportFindings(
                 title="diagnosis",
                 items=[_item(f, replay.origin) for f in replay.diagnosis],
                 shown=FINDINGS,
@@ -209,9 +209,9 @@ def described(replay: Replay) -> Report:
             _trials(replay),
             Plots(title="plots", figures=list(_figures(replay, replay.comparison))),
             _joints(replay),
-            Text(title="not judged", lines=replay.unjudged),
-            Text(title="notes", lines=replay.remarks, shown=NOTES),
-            Text(
+            ReportText(title="not judged", lines=replay.unjudged),
+            ReportText(title="notes", lines=replay.remarks, shown=NOTES),
+            ReportText(
                 title="recorded commands",
                 lines=[
                     f"{t:g} s: {', '.join(f'{v:g}' for v in row)}" for t, row in replay.schedule
@@ -258,33 +258,34 @@ def _item(finding: ReplayFinding, origin: str) -> Item:
     return Item(f"{sentence(finding, origin)}{suspicion}", code=code)
 
 
-def _trials(replay: Replay) -> Table:
+def _trials(replay: Replay) -> ReportTable:
     columns = [
-        *words("trial"), Column("result"), Column("duration", "s", ".1f"),
-        Column("least upright", "", ".2f"), Column("tracking error", "", ".2f"),
-        Column("saturated", "", ".1%"),
+        *words("trial"), ReportColumn("result"), ReportColumn("duration", "s", ".1f"),
+        ReportColumn("least upright", "", ".2f"), ReportColumn("tracking error", "", ".2f"),
+        ReportColumn("saturated", "", ".1%"),
     ]  # fmt: skip
     rows = [
         (t.name, "fell" if t.fell else "upright", t.duration, t.upright, t.tracking_error,
          t.saturation)
         for t in replay.trials
     ]  # fmt: skip
-    return Table(columns, rows if len(rows) > 1 else (), title="trials")
+    return ReportTable(columns, rows if len(rows) > 1 else (), title="trials")
 
 
-def _joints(replay: Replay) -> Table:
+def _joints(replay: Replay) -> ReportTable:
     """The joints, worst first; a replay that is exact has none to list on a terminal."""
     key = "rmse_position" if replay.comparison is not None else "saturation"
     order = sorted(replay.joints.items(), key=lambda item: -(item[1].get(key) or 0.0))
     columns = [
-        *words("joint"), Column("rmse position", "rad, m"), Column("velocity", "rad/s, m/s"),
-        Column("effort", "N·m, N"), Column("largest error", "rad, m"),
-        Column("saturated", "", ".1%"), Column("recorded", "", ".1%"),
+        *words("joint"), ReportColumn("rmse position", "rad, m"),
+        ReportColumn("velocity", "rad/s, m/s"),
+        ReportColumn("effort", "N·m, N"), ReportColumn("largest error", "rad, m"),
+        ReportColumn("saturated", "", ".1%"), ReportColumn("recorded", "", ".1%"),
     ]  # fmt: skip
     keys = ("rmse_position", "rmse_velocity", "rmse_effort", "max_position_error", "saturation",
             "saturation_recorded")  # fmt: skip
     rows = [(name, *(joint.get(key) for key in keys)) for name, joint in order]
-    return Table(
+    return ReportTable(
         columns, rows, title="joints, worst first", shown=WORST, page_only=bool(replay.bit_exact)
     )
 
@@ -292,14 +293,14 @@ def _joints(replay: Replay) -> Table:
 # Plots --------------------------------------------------------------------------------------------
 
 
-def _figures(replay: Replay, found: Comparison | None) -> Iterator[Curves]:
+def _figures(replay: Replay, found: Comparison | None) -> Iterator[ReportCurves]:
     if found is not None and (found.error > 0.0).any():
         series = [Series("here", ORANGE, found.time, found.error)]
-        yield Curves("largest position error", "rad, m", series, log=True)
+        yield ReportCurves("largest position error", "rad, m", series, log=True)
     if found is not None and found.base is not None:
         yield from _base(found.base, replay)
     for name, (time, values, unit) in replay.series.items():
-        yield Curves(name, unit, [Series("here", ORANGE, time, values)])
+        yield ReportCurves(name, unit, [Series("here", ORANGE, time, values)])
     if found is None:
         return
     worst = sorted(found.curves, key=lambda n: -found.joints[n].rmse_position)[:PLOTTED]
@@ -309,12 +310,12 @@ def _figures(replay: Replay, found: Comparison | None) -> Iterator[Curves]:
         if name in found.curves:
             window = max(0.0, first["time"] - BEFORE), first["time"] + AFTER
             series = _positions(found.curves[name])
-            yield Curves(f"{name} where it diverges", "rad, m", series, window=window)
+            yield ReportCurves(f"{name} where it diverges", "rad, m", series, window=window)
     for i, name in enumerate(worst):
         curve = found.curves[name]
-        yield Curves(f"{name}: position", "rad, m", _positions(curve))
+        yield ReportCurves(f"{name}: position", "rad, m", _positions(curve))
         if i < EFFORTS and curve.effort is not None:
-            yield Curves(f"{name}: effort", "N·m, N", _efforts(curve))
+            yield ReportCurves(f"{name}: effort", "N·m, N", _efforts(curve))
 
 
 def _positions(curve: Curve) -> list[Series]:
@@ -328,11 +329,11 @@ def _efforts(curve: Curve) -> list[Series]:
     return [Series(name, look, *effort) for name, look, effort in pairs if effort is not None]
 
 
-def _base(base: BaseCurves, replay: Replay) -> Iterator[Curves]:
+def _base(base: BaseCurves, replay: Replay) -> Iterator[ReportCurves]:
     """The path over ground, and forward speed and turning rate against the command."""
     poses = (("recorded", BLUE, base.recorded), ("here", ORANGE, base.here))
     path = [Series(name, look, p[:, 0], p[:, 1]) for name, look, p in poses]
-    yield Curves("path over ground: y over x", "m", path, x_unit="m", equal=True)
+    yield ReportCurves("path over ground: y over x", "m", path, x_unit="m", equal=True)
     speeds = [(name, look, _speeds(base.time, p)) for name, look, p in poses]
     for k, (title, unit) in enumerate((("forward speed", "m/s"), ("turning rate", "rad/s"))):
         series = [Series(name, look, t, v[k]) for name, look, (t, v) in speeds if len(t)]
@@ -340,7 +341,7 @@ def _base(base: BaseCurves, replay: Replay) -> Iterator[Curves]:
         if command is not None:
             series.insert(0, Series("command", DASHED, *command))
         if series:
-            yield Curves(title, unit, series)
+            yield ReportCurves(title, unit, series)
 
 
 def _speeds(

@@ -36,7 +36,7 @@ class Section:
 
 
 @dataclass(frozen=True)
-class Column:
+class ReportColumn:
     """A column: its name, unit and number format; words begin on the left."""
 
     name: str
@@ -56,13 +56,13 @@ class Column:
         return value if isinstance(value, str) else format(value, self.form)
 
 
-def words(*names: str) -> tuple[Column, ...]:
+def words(*names: str) -> tuple[ReportColumn, ...]:
     """Columns of words."""
-    return tuple(Column(name, is_words=True) for name in names)
+    return tuple(ReportColumn(name, is_words=True) for name in names)
 
 
 @dataclass(frozen=True)
-class Table(Section):
+class ReportTable(Section):
     """Rows of values.
 
     Attributes:
@@ -73,7 +73,7 @@ class Table(Section):
         shown: rows that fit on a terminal; None: all.
     """
 
-    columns: Sequence[Column]
+    columns: Sequence[ReportColumn]
     rows: Sequence[Sequence[object]]
     tones: Sequence[str] = ()
     remarks: Sequence[Sequence[str]] = ()
@@ -124,7 +124,7 @@ class Item:
 
 
 @dataclass(frozen=True)
-class Findings(Section):
+class ReportFindings(Section):
     """Numbered findings, the most important first; `shown`: as many fit on a terminal."""
 
     items: Sequence[Item]
@@ -132,7 +132,7 @@ class Findings(Section):
 
 
 @dataclass(frozen=True)
-class Text(Section):
+class ReportText(Section):
     """Lines of text; `shown`: as many fit on a terminal."""
 
     lines: Sequence[str]
@@ -150,7 +150,7 @@ class Series:
 
 
 @dataclass(frozen=True)
-class Curves:
+class ReportCurves:
     """A plot of curves.
 
     Attributes:
@@ -176,7 +176,7 @@ class Curves:
 
 
 @dataclass(frozen=True)
-class Interval:
+class ReportInterval:
     """A value with its interval, and a mark to compare it with; a NaN value is unknown."""
 
     label: str
@@ -194,7 +194,7 @@ class Intervals:
     """
 
     title: str
-    rows: Mapping[str, Sequence[Interval]]
+    rows: Mapping[str, Sequence[ReportInterval]]
     names: Sequence[str] = ()
     ends: tuple[float, float] | None = None
 
@@ -207,7 +207,7 @@ class Matrix:
     values: npt.NDArray[np.float64]
 
 
-Figure = Curves | Intervals | Matrix
+Figure = ReportCurves | Intervals | Matrix
 
 
 @dataclass(frozen=True)
@@ -221,14 +221,14 @@ class Plots(Section):
     @property
     def key(self) -> list[tuple[str, str]]:
         """The legend: (text, look), each once."""
-        curves = [figure for figure in self.figures if isinstance(figure, Curves)]
+        curves = [figure for figure in self.figures if isinstance(figure, ReportCurves)]
         entries = [(one.label, one.look) for figure in curves for one in figure.series]
         entries += [(c.spans_label, "span") for c in curves if c.spans and c.spans_label]
         return list(dict.fromkeys([*entries, *self.legend]))
 
 
 @dataclass(frozen=True)
-class Image:
+class ReportImage:
     """An image or a video in a file next to the page."""
 
     file: str
@@ -242,7 +242,7 @@ class Image:
 class Images(Section):
     """Images in groups, by the title of the group."""
 
-    groups: Mapping[str, Sequence[Image]]
+    groups: Mapping[str, Sequence[ReportImage]]
 
 
 @dataclass(frozen=True)

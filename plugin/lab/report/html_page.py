@@ -7,16 +7,16 @@ from urllib.parse import quote
 
 from mjrig.core.files.atomic_writes import whole_file
 from mjrig.lab.report.content import (
-    Findings,
-    Image,
     Images,
     Item,
     Matrix,
     Plots,
     Report,
+    ReportFindings,
+    ReportImage,
+    ReportTable,
+    ReportText,
     Section,
-    Table,
-    Text,
     versions,
 )
 from mjrig.lab.report.output import to_json
@@ -108,11 +108,11 @@ def _body(report: Report) -> Iterator[str]:
 
 
 def _content(section: Section) -> Iterator[str]:
-    if isinstance(section, Table):
+    if isinstance(section, ReportTable):
         yield from html_table(section)
-    elif isinstance(section, Findings):
+    elif isinstance(section, ReportFindings):
         yield from _list("ol", section.items)
-    elif isinstance(section, Text):
+    elif isinstance(section, ReportText):
         yield from _list("ul", [Item(line) for line in section.lines])
     elif isinstance(section, Plots):
         yield from _plots(section)
@@ -120,7 +120,7 @@ def _content(section: Section) -> Iterator[str]:
         yield from _images(section)
 
 
-def html_table(table: Table) -> Iterator[str]:
+def html_table(table: ReportTable) -> Iterator[str]:
     """A table; remarks are below their rows, over its whole width."""
     if not table.rows:
         return
@@ -177,7 +177,7 @@ def _images(images: Images) -> Iterator[str]:
             yield "</div>"
 
 
-def _image(image: Image) -> str:
+def _image(image: ReportImage) -> str:
     about = f"{image.title}, {image.caption}: {image.outcome}"
     return (
         f'<figure><img loading="lazy" width="320" height="180" src="{quote(image.file)}" '

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mjrig.core.arrays import FloatArray
-from mjrig.lab.report.content import Curves, Figure, Interval, Intervals, Matrix
+from mjrig.lab.report.content import Figure, Intervals, Matrix, ReportCurves, ReportInterval
 
 #: Colours and line styles, in light and dark; of a page with figures and of a figure alone.
 STYLE = """
@@ -37,7 +37,7 @@ POINTS = 600
 
 def figure_svg(figure: Figure) -> str:
     """Any figure."""
-    if isinstance(figure, Curves):
+    if isinstance(figure, ReportCurves):
         return curves_svg(figure)
     return intervals_svg(figure) if isinstance(figure, Intervals) else matrix_svg(figure)
 
@@ -51,7 +51,7 @@ def standalone_svg(figure: Figure) -> str:
 # Curves -------------------------------------------------------------------------------------------
 
 
-def curves_svg(curves: Curves) -> str:
+def curves_svg(curves: ReportCurves) -> str:
     """Curves with axes; the name of each is shown at the pointer."""
     window, log = curves.window, curves.log
     drawn = [(one.label, one.look, *_part(one.x, one.y, window)) for one in curves.series]
@@ -238,7 +238,7 @@ def intervals_svg(figure: Intervals) -> str:
     return _frame(figure.title, left, parts, (width, height))
 
 
-def _ends(rows: Sequence[Sequence[Interval]]) -> tuple[float, float]:
+def _ends(rows: Sequence[Sequence[ReportInterval]]) -> tuple[float, float]:
     known = [n for row in rows for i in row for n in (i.value, i.mark)]
     known += [n for row in rows for i in row if not math.isnan(i.value) for n in (i.low, i.high)]
     ends = np.array([n for n in known if math.isfinite(n)] or [0.0])
@@ -255,7 +255,7 @@ def _names(names: Sequence[str], left: float) -> Iterator[str]:
 
 
 def _interval(
-    interval: Interval, y: float, colour: str, across: Callable[[float], float]
+    interval: ReportInterval, y: float, colour: str, across: Callable[[float], float]
 ) -> Iterator[str]:
     value, mark = interval.value, interval.mark
     if not math.isnan(mark):

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from mjrig.lab.report.content import Findings, Report, Section, Table, Text
+from mjrig.lab.report.content import Report, ReportFindings, ReportTable, ReportText, Section
 from mjrig.lab.report.output import format_table
 
 #: Tells where lines are that a terminal has no room for.
@@ -22,18 +22,18 @@ def to_text(report: Report) -> str:
 
 def section_lines(section: Section) -> list[str]:
     """The content of a section, without its title; empty: nothing of it is text."""
-    if isinstance(section, Table):
+    if isinstance(section, ReportTable):
         return _table(section)
-    if isinstance(section, Findings):
+    if isinstance(section, ReportFindings):
         items = section.items[: section.shown]
         lines = [f"{i}. {item.text}" for i, item in enumerate(items, 1)]
         return [*lines, *_more(section.items, section.shown)]
-    if isinstance(section, Text):
+    if isinstance(section, ReportText):
         return [*section.lines[: section.shown], *_more(section.lines, section.shown)]
     return []
 
 
-def _table(table: Table) -> list[str]:
+def _table(table: ReportTable) -> list[str]:
     if not table.rows:
         return []
     lines = format_table(table.heads, table.cells[: table.shown])

@@ -9,13 +9,13 @@ from mjrig.lab.report.content import (
     DIM,
     GOOD,
     ORANGE,
-    Column,
-    Curves,
     Plots,
     Report,
+    ReportColumn,
+    ReportCurves,
+    ReportTable,
+    ReportText,
     Series,
-    Table,
-    Text,
     words,
 )
 from mjrig.lab.report.text import to_text
@@ -44,7 +44,7 @@ def described(report: GainReport) -> Report:
         sections=[
             *(results_table(results) for results in groups if results),
             _curves(report),
-            Text(title="not tested", lines=[str(skipped) for skipped in report.skipped]),
+            ReportText(title="not tested", lines=[str(skipped) for skipped in report.skipped]),
         ],
         data=report_data(report),
     )
@@ -59,19 +59,19 @@ def summary(report: GainReport) -> str:
     return f"{text}: nothing was tested" if nothing else text
 
 
-def results_table(results: Sequence[GainResult]) -> Table:
+def results_table(results: Sequence[GainResult]) -> ReportTable:
     """One row per result of one test, titled by the thresholds it is judged by."""
     test = results[0].test
     measures = [m for result in results for m in result.measures]
     bounds = dict.fromkeys(f"{m.name} {m.bounds} {m.unit}".strip() for m in measures if m.is_judged)
     names = list(dict.fromkeys(m.name for m in measures))
     case = [CASES[test]] if test in CASES else []
-    return Table(
+    return ReportTable(
         title=f"{test}: {ABOUT[test]}" + "".join(f", {text}" for text in bounds),
         columns=[
             *words("joint", *case),
-            *(Column(name, _units(measures, name)) for name in names),
-            Column("result"),
+            *(ReportColumn(name, _units(measures, name)) for name in names),
+            ReportColumn("result"),
         ],
         rows=[
             [result.label, *([result.case or None] if case else []), *_values(result, names),
@@ -97,7 +97,7 @@ def _reasons(result: GainResult) -> list[str]:
     return [f"{skipped}{text}" for text in result.reasons]
 
 
-def curve(result: GainResult) -> Curves | None:
+def curve(result: GainResult) -> ReportCurves | None:
     """The position of a joint and its target; None: it was not simulated."""
     trace = result.trace
     if trace is None:
@@ -106,7 +106,7 @@ def curve(result: GainResult) -> Curves | None:
         Series("target", DASHED, trace.time, trace.target),
         Series("position", ORANGE, trace.time, trace.position),
     ]
-    return Curves(f"{result.label}: {result.test} {result.case}".strip(), "rad or m", series)
+    return ReportCurves(f"{result.label}: {result.test} {result.case}".strip(), "rad or m", series)
 
 
 def _curves(report: GainReport) -> Plots:

@@ -10,7 +10,7 @@ import numpy as np
 
 from mjrig.core.errors import MissingExtraError
 from mjrig.core.files.atomic_writes import whole_file
-from mjrig.lab.report.content import Column, Report, Table, Text, words
+from mjrig.lab.report.content import Report, ReportColumn, ReportTable, ReportText, words
 from mjrig.lab.report.output import save_figure
 from mjrig.lab.report.text import to_text
 from mjrig.lab.responses.frequency_response import FrequencyResponse, Margins
@@ -32,34 +32,34 @@ def described(found: Sequence[JointResponse], signal: Signal) -> Report:
     problems = [f"{r.label}: {r.response.problem}" for r in found if r.response.problem]
     return Report(
         f"Response to a {signal.kind}",
-        sections=[table(found, signal), Text(title="not tested", lines=problems)],
+        sections=[table(found, signal), ReportText(title="not tested", lines=problems)],
         data=report_data(found),
     )
 
 
-def table(found: Iterable[JointResponse], signal: Signal) -> Table:
+def table(found: Iterable[JointResponse], signal: Signal) -> ReportTable:
     """One row per joint that was tested."""
     tested = [r for r in found if r.response.metrics is not None]
     shape = _of_frequencies if signal.kind in (Kind.SINE, Kind.CHIRP) else _of_time
     columns, values = shape(tested)
-    return Table(
+    return ReportTable(
         columns=[*words("joint"), *columns],
         rows=[(r.label, *row) for r, row in zip(tested, values, strict=True)],
         remarks=[r.response.causes if not r.response.problem else () for r in tested],
     )
 
 
-Content = tuple[list[Column], list[tuple[object, ...]]]
+Content = tuple[list[ReportColumn], list[tuple[object, ...]]]
 
 
 def _of_time(tested: Sequence[JointResponse]) -> Content:
     columns = [
-        Column("rise", "s"),
-        Column("overshoot", "%"),
-        Column("settling", "s"),
-        Column("error"),
-        Column("rmse"),
-        Column("saturated", "%"),
+        ReportColumn("rise", "s"),
+        ReportColumn("overshoot", "%"),
+        ReportColumn("settling", "s"),
+        ReportColumn("error"),
+        ReportColumn("rmse"),
+        ReportColumn("saturated", "%"),
     ]
     rows: list[tuple[object, ...]] = []
     for m in map(_metrics, tested):
@@ -73,17 +73,17 @@ def _of_time(tested: Sequence[JointResponse]) -> Content:
 def _of_frequencies(tested: Sequence[JointResponse]) -> Content:
     """The gain at one frequency, or the bandwidth and peak of many; and the margins."""
     one_only = all(r.measured is None or len(r.measured.frequency) == 1 for r in tested)
-    one = [Column("frequency", "Hz"), Column("gain"), Column("phase", "°")]
-    many = [Column("bandwidth", "Hz"), Column("peak", "dB"), Column("at", "Hz")]
+    one = [ReportColumn("frequency", "Hz"), ReportColumn("gain"), ReportColumn("phase", "°")]
+    many = [ReportColumn("bandwidth", "Hz"), ReportColumn("peak", "dB"), ReportColumn("at", "Hz")]
     columns = [
         *(one if one_only else many),
-        Column("off linear", "%"),
-        Column("margin", "°"),
-        Column("crossover", "Hz"),
-        Column("delay margin", "ms"),
-        Column("gain margin"),
-        Column("rmse"),
-        Column("saturated", "%"),
+        ReportColumn("off linear", "%"),
+        ReportColumn("margin", "°"),
+        ReportColumn("crossover", "Hz"),
+        ReportColumn("delay margin", "ms"),
+        ReportColumn("gain margin"),
+        ReportColumn("rmse"),
+        ReportColumn("saturated", "%"),
     ]
     rows: list[tuple[object, ...]] = []
     for r in tested:

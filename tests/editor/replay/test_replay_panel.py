@@ -14,7 +14,7 @@ from mjrig.data.recording.recorder import Recorder
 from mjrig.editor.assets.drops import drop_files
 from mjrig.editor.replay.recorded_plot import KINDS, recorded_curves, unit_of
 from mjrig.lab.replay.repairs import policy_file
-from mjrig.lab.report.content import Table
+from mjrig.lab.report.content import ReportTable
 from tests.editor.ui_driver import wait_until
 from tests.editor.windows import SWINGS, Bench
 from tests.places import ASSETS, SCENES
@@ -94,9 +94,9 @@ def test_a_dropped_recording_is_scrubbed_and_compared(bench: Bench, tmp_path: Pa
     assert answer.report.verdict == "differs"
     first = answer.diagnosis[0]
     assert (first.what, first.where, first.here, first.recorded) == ("kp", "swing", 24, 20)
-    assert [s.rows[0][0] for s in answer.report.sections if isinstance(s, Table) and s.rows] == [
-        "right/swing"
-    ]
+    assert [
+        s.rows[0][0] for s in answer.report.sections if isinstance(s, ReportTable) and s.rows
+    ] == ["right/swing"]
     assert fixed[0] == SCENE
     assert fixed[1] == SCENE.replace("kp: 20", "kp: 24")
     assert len(bench.entries) == 2 and bench.entries[-1].startswith("Fix ")

@@ -176,4 +176,4 @@ def test_a_served_run_is_recorded_replays_to_the_bit_and_is_diagnosed(
     panel.served.stop()
     assert main(["replay", str(path), "--scene", str(QUADRUPED)]) == 0
     said = capsys.readouterr().out
-    assert ": matches\n" in said and "bit-exact over 0.125 s" in said, said
+    assert ": matches\n" in said and "bit-exact: over 0.125 s" in said, said

@@ -16,8 +16,8 @@ _API = re.compile(r"[a-z_]+\([^ ]*\)|[a-z]=(True|False)|[a-z]=…|--[a-z]")
 #: Modules whose errors a command alone shows: it parses options, writes its results, serves,
 #: or opens the window.
 _COMMANDS = re.compile(
-    r"command\.py|editor/desktop\.py|window/app\.py|/cli/|load_context|sweep/(results|optimisation)"
-    r"|fit/report|npz_|/web/|lab/bench/|/streams/|lerobot_dataset"
+    r"command\.py|editor/desktop\.py|window/app\.py|/cli/|scene_file|experiment_data|sweep/(results|optimisation|best_point)|rollouts/results"
+    r"|fit/(report|write_back)|npz_|/web/|lab/bench/|/streams/|lerobot_dataset"
 )
 
 

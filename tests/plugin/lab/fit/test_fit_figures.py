@@ -10,7 +10,7 @@ import pytest
 
 from mjrig.lab.fit.estimates import Correlations, Curves, Estimate
 from mjrig.lab.fit.report import correlation_matrix, interval_figures, motions, residual
-from mjrig.lab.report.content import Column, Table, words
+from mjrig.lab.report.content import ReportColumn, ReportTable, words
 from mjrig.lab.report.html_page import html_table
 from mjrig.lab.report.svg import figure_svg
 
@@ -76,9 +76,9 @@ def test_texts_lie_inside_their_figures(seed: int) -> None:
 
 
 def test_remarks_have_a_row_across_the_table() -> None:
-    columns = [*words("joint"), Column("n"), *words("unit")]
+    columns = [*words("joint"), ReportColumn("n"), *words("unit")]
     rows, remarks = [("a", 1, "x"), ("b", 2, "y")], [(), ["a < b"]]
-    table = "\n".join(html_table(Table(columns, rows, ("", "bad"), remarks)))
+    table = "\n".join(html_table(ReportTable(columns, rows, ("", "bad"), remarks)))
     assert '<tr class="bad above"><td class="l">b</td>' in table
     assert '<tr class="below"><td></td><td class="l" colspan="2">a &lt; b</td></tr>' in table
     assert table.count("below") == 1 and '<tr><td class="l">a</td>' in table
@@ -86,6 +86,6 @@ def test_remarks_have_a_row_across_the_table() -> None:
 
 def test_long_names_in_tables_may_be_broken_and_others_not() -> None:
     rows = [("left_shoulder_pitch_joint", "too_long_for a remark, but words"), ("left_knee", "1")]
-    table = "\n".join(html_table(Table([Column(""), Column("n")], rows)))
+    table = "\n".join(html_table(ReportTable([ReportColumn(""), ReportColumn("n")], rows)))
     assert "<td>left_<wbr>shoulder_<wbr>pitch_<wbr>joint</td>" in table
     assert "<td>left_knee</td>" in table and "too_long_for a remark" in table

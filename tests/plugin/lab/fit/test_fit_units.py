@@ -85,7 +85,7 @@ def test_reports_say_the_unit_of_each_joint(
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     for shown in ("j0 [m]", "j1 [rad]", '<td class="l">N/m</td>', "kp [N·m/rad]", "kp [N/m]"):
         assert shown in page
-    assert page.count('class="span"') == 4  # two joints, motion and what is left
+    assert page.count('<rect class="span"') == 4  # two joints, motion and what is left
 
 
 # Figures ----------------------------------------------------------------------------------------

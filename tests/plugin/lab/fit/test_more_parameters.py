@@ -288,7 +288,7 @@ def test_a_report_on_disk(
     scene.save(tmp_path / "scene.yaml")
     command = ["tune", "fit", str(tmp_path / "scene.yaml"), str(tmp_path / "walk.h5")]
     assert main([*command, "--parameters", "kp,kv,damping", "--report", str(tmp_path / "out")]) == 0
-    assert "what the fit has not seen: held out" in capsys.readouterr().out
+    assert "not seen by the fit: held out" in capsys.readouterr().out
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     for said in ("held out</span>", "Correlation of the parameters", "simulated − recorded"):
         assert said in page

@@ -12,17 +12,17 @@ from mjrig.lab.report.content import (
     BAD,
     BLUE,
     ORANGE,
-    Column,
-    Curves,
-    Findings,
-    Interval,
     Intervals,
     Item,
     Plots,
     Report,
+    ReportColumn,
+    ReportCurves,
+    ReportFindings,
+    ReportInterval,
+    ReportTable,
+    ReportText,
     Series,
-    Table,
-    Text,
     words,
 )
 from mjrig.lab.report.html_page import to_html, write_report
@@ -33,24 +33,26 @@ from tests.places import ROOT
 TAG = re.compile(
     r"</?(b|br|code|div|figure|h\d|html|img|li|ol|p|pre|span|svg|t[dhr]|table|ul)\b[^>]*>"
 )
-CURVES = Curves("elbow", "rad", [Series("here", ORANGE, [0, 1], [0, 1])], spans=[(0.2, 0.4)])
+CURVES = ReportCurves("elbow", "rad", [Series("here", ORANGE, [0, 1], [0, 1])], spans=[(0.2, 0.4)])
 REPORT = Report(
     "Tests of <arm>",
     "1 failed",
     BAD,
     [("scene", "arm.yaml")],
     [
-        Table(
-            [*words("joint"), Column("rise", "s"), Column("share", "", ".0%")],
+        ReportTable(
+            [*words("joint"), ReportColumn("rise", "s"), ReportColumn("share", "", ".0%")],
             [("elbow", 0.12345, 0.5), ("wrist", None, math.nan)],
             tones=["bad", ""],
             remarks=[["too slow", "too soft"], []],
             title="step",
         ),
-        Findings([Item("kp < 3", code=["kp: 3"]), Item("second")], shown=1, title="diagnosis"),
+        ReportFindings(
+            [Item("kp < 3", code=["kp: 3"]), Item("second")], shown=1, title="diagnosis"
+        ),
         Plots([CURVES], title="curves"),
-        Text(["long"], title="details", page_only=True),
-        Text([], title="empty"),
+        ReportText(["long"], title="details", page_only=True),
+        ReportText([], title="empty"),
     ],
     {"value": math.inf},
     "mjrig tune test arm.yaml",
@@ -87,7 +89,7 @@ def test_a_page_has_the_header_and_all_sections() -> None:
 
 
 def test_the_legend_names_every_curve_once() -> None:
-    shaded = Curves("a", "m", CURVES.series, spans=[(0, 1)], spans_label="held out")
+    shaded = ReportCurves("a", "m", CURVES.series, spans=[(0, 1)], spans_label="held out")
     plots = Plots([CURVES, shaded], legend=[("more", BLUE)])
     assert plots.key == [("here", ORANGE), ("held out", "span"), ("more", BLUE)]
 
@@ -100,7 +102,10 @@ def test_data_is_written_next_to_the_page(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("names", [(), ("a", "b")])
 def test_unknown_values_have_no_interval(names: tuple[str, ...]) -> None:
-    known, unknown = Interval("k", 1.0, 0.5, 1.5, 0.8), Interval("u", math.nan, 0.0, 9.0, 0.9)
+    known, unknown = (
+        ReportInterval("k", 1.0, 0.5, 1.5, 0.8),
+        ReportInterval("u", math.nan, 0.0, 9.0, 0.9),
+    )
     svg = intervals_svg(Intervals("kp", {"hip": [known], "knee": [unknown]}, names))
     assert svg.count("<circle") == 1 + len(names)
     assert svg.count("not found") == 1

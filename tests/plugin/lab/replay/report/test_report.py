@@ -13,7 +13,7 @@ import mjrig
 from mjrig.cli.main import main
 from mjrig.components import PDController
 from mjrig.lab.replay.result import write_report
-from mjrig.lab.report.content import ORANGE, Curves, Series
+from mjrig.lab.report.content import ORANGE, ReportCurves, Series
 from mjrig.lab.report.output import plain
 from mjrig.lab.report.svg import curves_svg
 from tests.plugin.lab.replay.recorded import BIPED, biped, from_world, write_ticks
@@ -97,7 +97,7 @@ def test_json_has_no_infinity() -> None:
 
 def plot(x: Any, y: Any, **more: Any) -> str:
     """A figure of one curve."""
-    return curves_svg(Curves("a", "m", [Series("x", ORANGE, x, y)], **more))
+    return curves_svg(ReportCurves("a", "m", [Series("x", ORANGE, x, y)], **more))
 
 
 def test_a_plot_draws_gaps_and_nothing() -> None:

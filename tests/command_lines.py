@@ -4,6 +4,7 @@ import argparse
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from mjrig.cli.command_options import OutputFile
 from mjrig.cli.main import program
 
 ARM = """<mujoco><worldbody><body><joint name="j" axis="0 1 0"/><geom size=".1"/></body></worldbody>
@@ -27,6 +28,14 @@ def _commands(parser: argparse.ArgumentParser, name: str = "") -> Iterator[tuple
 
 
 COMMANDS = dict(_commands(program()))
+
+
+def outputs(parser: argparse.ArgumentParser) -> list[OutputFile]:
+    """The options of a command that name files to write."""
+    options = parser.get_default("options")
+    return [] if options is None else options.outputs()
+
+
 #: Words for what a command needs, by the name of its option.
 _WORDS = {"scene": "s.yaml", "before": "s.yaml", "after": "s.yaml", "model": "arm.xml"}
 
@@ -34,10 +43,8 @@ _WORDS = {"scene": "s.yaml", "before": "s.yaml", "after": "s.yaml", "model": "ar
 def line(command: str, given: Mapping[str, str]) -> list[str]:
     """A command line with these options, by their `dest`, and whatever else the command needs."""
     words: list[str] = command.split()
-    outputs = {
-        o.dest: f"o{(*o.suffixes, '')[0]}" for o in COMMANDS[command].get_default("outputs") or ()
-    }
-    values = {"model": "arm.xml", **outputs}
+    written = {o.name: f"o{(*o.suffixes, '')[0]}" for o in outputs(COMMANDS[command])}
+    values = {"model": "arm.xml", **written}
     for action in COMMANDS[command]._actions:
         if action.dest in given:
             words += [*action.option_strings[:1], given[action.dest]]

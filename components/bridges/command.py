@@ -1,22 +1,18 @@
 """`mjrig serve`: a scene stands in for the robot. Imports nothing heavy before it runs."""
 
-import argparse
 import gc
 import signal
 import sys
 from typing import TYPE_CHECKING, Any
 
+from mjrig.cli.command_options import Flag, FloatOption, OneOf, OptionalFloatOption, command
 from mjrig.cli.options import (
-    add_debug,
-    add_execution,
-    add_recording,
-    add_scene,
-    add_scene_options,
-    add_stream,
+    ExecutionOptions,
+    RecordOptions,
+    SceneOptions,
+    StreamOptions,
     load_scene,
-    number_from_zero,
 )
-from mjrig.cli.terminal import examples
 
 if TYPE_CHECKING:
     from mjrig.components.bridges.bridge import Bridge
@@ -25,49 +21,18 @@ if TYPE_CHECKING:
     from mjrig.data.streams.stream import Stream
 
 
-def add(commands: Any) -> None:
-    """Add the sub-command."""
-    parser = commands.add_parser(
-        "serve",
-        help="run a scene in real time, commanded by other programs",
-        description="Run a scene in real time without a window and open the bridges that it "
-        "contains.\nNothing listens that is not in the scene.",
+class ServeOptions(ExecutionOptions, RecordOptions, StreamOptions, SceneOptions):
+    """Options of `mjrig serve`."""
+
+    duration = OptionalFloatOption(None, "seconds to serve", "S", min=0.0, otherwise="until Ctrl+C")
+    speed = FloatOption(1.0, "simulated per real second", "X", min=0.0, above=True)
+    priority = OneOf(
+        ("realtime", "normal"), "realtime", "realtime, where that is permitted, or normal"
     )
-    add_scene(parser)
-    parser.add_argument(
-        "--duration", type=number_from_zero, metavar="S", help="seconds to serve (until Ctrl+C)"
-    )
-    parser.add_argument(
-        "--speed", type=_positive, default=1.0, metavar="X", help="simulated per real second (1)"
-    )
-    parser.add_argument(
-        "--priority",
-        choices=("realtime", "normal"),
-        default="realtime",
-        help="realtime, where that is permitted, or normal (realtime)",
-    )
-    add_execution(parser)
-    add_recording(parser)
-    add_stream(parser)
-    parser.add_argument("--quiet", action="store_true", help="do not print traffic every second")
-    add_scene_options(parser)
-    add_debug(parser)
-    parser.set_defaults(run=run)
-    examples(
-        parser,
-        "mjrig serve config/scenes/quadruped_served.yaml",
-        "mjrig serve config/scenes/quadruped_served.yaml --duration 60 --record run.h5",
-    )
+    quiet = Flag("do not print traffic every second")
 
 
-def _positive(text: str) -> float:
-    value = number_from_zero(text)
-    if value == 0.0:
-        raise argparse.ArgumentTypeError("must be > 0")
-    return value
-
-
-def run(options: argparse.Namespace) -> int:
+def run(options: ServeOptions) -> int:
     """Serve until the time is over or the user interrupts."""
     from contextlib import ExitStack
 
@@ -107,7 +72,21 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _recorders(world: Any, options: argparse.Namespace) -> "list[Recorder]":
+add = command(
+    "serve",
+    ServeOptions,
+    run,
+    "run a scene in real time, commanded by other programs",
+    description="Run a scene in real time without a window and open the bridges that it "
+    "contains.\nNothing listens that is not in the scene.",
+    examples=(
+        "mjrig serve config/scenes/quadruped_served.yaml",
+        "mjrig serve config/scenes/quadruped_served.yaml --duration 60 --record run.h5",
+    ),
+)
+
+
+def _recorders(world: Any, options: ServeOptions) -> "list[Recorder]":
     if options.record is None:
         return []
     from mjrig.data.recording.recorder import Recorder

@@ -7,7 +7,7 @@ from pathlib import Path
 from imgui_bundle import imgui
 
 from mjrig.components.importers.policy_import import report_data
-from mjrig.components.importers.sources.flags import FLAGS
+from mjrig.components.importers.sources.flags import FLAGS, ReplacementOptions
 from mjrig.core.errors import BindingError
 from mjrig.core.findings import Level, counted, lines_of
 from mjrig.core.names import listed
@@ -23,13 +23,14 @@ from mjrig.editor.text import tr, window_words
 from mjrig.editor.ui.colours import AMBER, GREY, RED
 from mjrig.editor.ui.dialogs import Dialog
 from mjrig.editor.ui.layout import size
+from mjrig.editor.ui.option_fields import option_fields
 
 # Import dialog ------------------------------------------------------------------------------------
 # ImportDialog: the pre-flight of a dropped policy, before anything is changed.
 
 
 _SIZE = (860, 380)
-_FIELD = (300, 0)
+_FIELD = 300
 _COLUMNS = ("", "joint", "actuator", "kind", "default", "scale", "kp", "kv", "limit")
 _UNITS = {
     "default": " [rad, m]",
@@ -55,7 +56,7 @@ class ImportDialog(Dialog):
         self._changes: list[str] = []
         self._problem = ""
         #: What the user says instead of the files, by option of `mjrig import`.
-        self.said = dict.fromkeys(FLAGS, "")
+        self.replacements = ReplacementOptions()
 
     def ask(self, files: Sequence[Path], actor: str) -> None:
         """Examine files for an actor in the background, then show what was found.
@@ -65,14 +66,14 @@ class ImportDialog(Dialog):
         """
         described = described_actor(self.state, actor)
         self._asked = list(files), described.name, policy_import.model_of(described)
-        self.said = dict.fromkeys(FLAGS, "")
+        self.replacements = ReplacementOptions()
         self.examine()
         self.open()
 
     def examine(self) -> None:
         """Examine the files in the background, with what the user says now."""
         files, name, model = self._asked
-        said = dict(self.said)
+        said = self.replacements.values(*FLAGS)
         self.offer, self._problem = None, ""
         self._work = Background(
             lambda: policy_import.look_at(files, name, model, said), "mjrig-import"
@@ -85,7 +86,7 @@ class ImportDialog(Dialog):
             self.offer = work.told(self.state.console)
             if self.offer is None:
                 self._problem = _overridable(work.error) or self._problem
-                if not self._problem and not any(self.said.values()):
+                if not self._problem and not any(self.replacements.values(*FLAGS).values()):
                     self.close()
                 self._problem = self._problem or str(work.error)
                 return
@@ -137,10 +138,7 @@ class ImportDialog(Dialog):
             tr("Instead of what the files say, or what is guessed") + "###said"
         ):
             return
-        for flag, (form, about) in FLAGS.items():
-            imgui.set_next_item_width(size(*_FIELD).x)
-            _, self.said[flag] = imgui.input_text_with_hint(flag, form, self.said[flag])
-            imgui.set_item_tooltip(about)
+        option_fields(self.replacements, *FLAGS, width=_FIELD)
         if imgui.button(tr("Examine again") + "###again"):
             self.examine()
 

@@ -22,9 +22,9 @@ from mjrig.editor.tune.tune_settings import RECORDINGS, TESTS, WAYS, GainAxis
 from mjrig.editor.ui.colours import GREEN, RED
 from mjrig.editor.ui.layout import px
 from mjrig.editor.ui.number_cell import number_cell, whole_number_cell
+from mjrig.editor.ui.option_fields import option_fields
 from mjrig.editor.ui.report_view import draw_curves, draw_note, draw_table
 from mjrig.lab.fit.plant import OF_JOINTS, UNITS
-from mjrig.lab.gains.assignment import Inertia
 from mjrig.lab.gains.gain_rows import GainRow, columns
 from mjrig.lab.responses.gain_report import curve, results_table, summary
 from mjrig.lab.responses.gain_suite import GainReport
@@ -64,42 +64,30 @@ def respond_form(tune: Tune, browse: Browse) -> None:
 
 def assign_form(tune: Tune, browse: Browse) -> None:
     """Frequency, damping and what bounds them."""
-    settings = tune.assign
-    settings.frequency = _number("frequency", settings.frequency, tr("%.3g Hz"), 0.05, 0.01)
-    settings.damping = _number(tr("damping ratio"), settings.damping, "%.3g", 0.01, 0.0)
-    _, settings.has_step = imgui.checkbox(tr("no saturation for steps up to"), settings.has_step)
-    imgui.begin_disabled(not settings.has_step)
-    settings.step = _number("##step", settings.step, tr("%.3g rad, m"), 0.005, 1e-4)
-    imgui.end_disabled()
-    imgui.set_next_item_width(px(110))
-    if imgui.begin_combo(tr("inertia"), settings.inertia):
-        for kind in Inertia:
-            if imgui.selectable(kind, kind is settings.inertia)[0]:
-                settings.inertia = kind
-        imgui.end_combo()
-    imgui.set_item_tooltip(
-        tr("Inertia in the scene's starting pose, or the largest over all poses.")
-    )
-    settings.poses = _count(tr("random poses"), settings.poses, 0, 1000)
+    option_fields(tune.assign, "frequency", "damping", "step", "inertia", "poses")
 
 
 def fit_form(tune: Tune, browse: Browse) -> None:
     """Recordings and parameters."""
     settings = tune.fit
+
+    def add_recording(path: Path) -> None:
+        settings.recordings = (*settings.recordings, path)
+
     imgui.text(tr("Recordings"))
     imgui.same_line()
     if imgui.small_button(tr("Add…")):
-        browse(RECORDINGS, lambda text: settings.recordings.append(Path(text)))
+        browse(RECORDINGS, lambda text: add_recording(Path(text)))
     last = tune.last_take()
     if last is not None and last not in settings.recordings:
         imgui.same_line()
         if imgui.small_button(f"{tr('Add the last take')}###last"):
-            settings.recordings.append(last)
+            add_recording(last)
         imgui.set_item_tooltip(str(last))
-    for path in list(settings.recordings):
+    for path in settings.recordings:
         imgui.push_id(str(path))
         if imgui.small_button("x"):
-            settings.recordings.remove(path)
+            settings.recordings = tuple(p for p in settings.recordings if p != path)
         imgui.same_line()
         imgui.text(path.name)
         imgui.set_item_tooltip(str(path))
@@ -119,12 +107,10 @@ def fit_form(tune: Tune, browse: Browse) -> None:
         turning, sliding = (at_joint(UNITS[name], slides=slides) for slides in (False, True))
         unit = turning if turning == sliding else f"{turning}, {sliding}"
         imgui.set_item_tooltip(f"[{unit}]" if unit else tr("a factor"))
-        if changed and on:
-            settings.parameters.append(name)
-        elif changed:
-            settings.parameters.remove(name)
-    _, settings.together = imgui.checkbox(tr("joints together"), settings.together)
-    imgui.set_item_tooltip(tr("Accounts for coupling between joints; faster without."))
+        if changed:
+            others = tuple(n for n in settings.parameters if n != name)
+            settings.parameters = (*others, name) if on else others
+    option_fields(settings, "each")
 
 
 def sweep_form(tune: Tune, browse: Browse) -> None:
@@ -133,7 +119,7 @@ def sweep_form(tune: Tune, browse: Browse) -> None:
     settings.way = _choice("##way", settings.way, WAYS, _WAYS)
     if settings.way != "grid":
         imgui.same_line()
-        settings.samples = _count("##samples", settings.samples, 1, 100_000, tr("%d samples"))
+        option_fields(settings.options, "sample")
     rows = tune.rows
     for gain in columns(rows):
         _axis(tune, gain, [row for row in rows if gain in row.values])
@@ -147,22 +133,12 @@ def sweep_form(tune: Tune, browse: Browse) -> None:
     settings.test = _choice("##test", settings.test, TESTS, _TESTS)
     _test(tune, browse)
     imgui.set_next_item_width(px(150))
-    _, settings.objective = imgui.input_text(tr("minimise"), settings.objective)
+    _, settings.options.metric = imgui.input_text(tr("minimise"), settings.options.metric)
     metrics = tr(_METRICS[settings.test])
     imgui.set_item_tooltip(
         tr("Objective: a sum of metrics, rmse + 0.01*effort\n{metrics}", metrics=metrics)
     )
-    imgui.set_next_item_width(px(150))
-    _, settings.randomise = imgui.input_text_with_hint(
-        tr("random"), tr("mass=0.9:1.1"), settings.randomise
-    )
-    imgui.set_item_tooltip(
-        tr(
-            "What is randomised between seeds:\n"
-            "mass=0.9:1.1,friction=0.5:1.2,armature=…,damping=…,noise=0.002,start=0.05"
-        )
-    )
-    settings.seeds = _count("seeds", settings.seeds, 1, 1000)
+    option_fields(settings.options, "randomise", "seeds", width=150)
 
 
 def _axis(tune: Tune, gain: str, rows: Sequence[GainRow]) -> None:
@@ -192,10 +168,7 @@ def _test(tune: Tune, browse: Browse) -> None:
     settings = tune.sweep
     if settings.test == "signal":
         settings.signal = signal_inputs(tune.state, settings.signal, per_line=2)
-        _, settings.together = imgui.checkbox(tr("all joints at once"), settings.together)
-        imgui.set_item_tooltip(
-            tr("Faster than one after the other, but joints disturb each other.")
-        )
+        option_fields(settings.options, "together")
     elif settings.test == "run":
         settings.seconds = _number("##seconds", settings.seconds, "%.3g s", 0.02, 0.01)
     else:

@@ -5,6 +5,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from mjrig.cli.fit_command import FitCommandOptions
+from mjrig.cli.sweep_command import SweepOptions
+from mjrig.cli.tune_command import AssignOptions
 from mjrig.core.errors import PropertyError
 from mjrig.core.scene.editing.scene import Scene
 from mjrig.editor.text import tr
@@ -69,16 +72,8 @@ class GainTestSettings:
         return GainTestJob(LocalScene.of(scene), joints_of(rows), tests)
 
 
-@dataclass
-class AssignSettings:
-    """Gains by frequency and damping; `step` only counts if `has_step`."""
-
-    frequency: float = 5.0
-    damping: float = 1.0
-    has_step: bool = False
-    step: float = 0.2
-    inertia: Inertia = Inertia.POSE
-    poses: int = 32
+class AssignSettings(AssignOptions):
+    """Gains by frequency and damping."""
 
     def job(self, scene: Scene, rows: Sequence[GainRow]) -> TuneJob:
         """What to do.
@@ -86,18 +81,12 @@ class AssignSettings:
         Raises:
             PropertyError: a number is out of range.
         """
-        step = self.step if self.has_step else None
-        wish = Wish(self.frequency, self.damping, step, self.inertia)
+        wish = Wish(self.frequency, self.damping, self.step, Inertia(self.inertia))
         return AssignJob(LocalScene.of(scene), joints_of(rows), wish, self.poses)
 
 
-@dataclass
-class FitSettings:
+class FitSettings(FitCommandOptions):
     """Parameters from recordings."""
-
-    recordings: list[Path] = field(default_factory=list)
-    parameters: list[str] = field(default_factory=lambda: ["kp", "kv"])
-    together: bool = True
 
     def job(self, scene: Scene, rows: Sequence[GainRow]) -> TuneJob:
         """What to do.
@@ -111,7 +100,7 @@ class FitSettings:
             raise PropertyError(tr("tick a parameter to fit"))
         names = tuple(n for n in OF_JOINTS if n in self.parameters)
         files = tuple(path.absolute() for path in self.recordings)
-        return FitJob(LocalScene.of(scene), joints_of(rows), files, names, self.together)
+        return FitJob(LocalScene.of(scene), joints_of(rows), files, names, not self.each)
 
 
 @dataclass
@@ -136,21 +125,18 @@ class SweepSettings:
     """Many values, tested and ranked.
 
     `axes` are gains of the chosen joints; `more` has other parameters, one per line, as
-    `mjrig sweep --grid` takes them (`--range` where values are sampled).
+    `mjrig sweep --grid` takes them (`--range` where values are sampled). `options` has the rest.
     """
+
+    options: SweepOptions = field(default_factory=lambda: SweepOptions(sample=32))
 
     axes: dict[str, GainAxis] = field(default_factory=dict)
     more: str = ""
     way: str = "grid"
-    samples: int = 32
     test: str = "signal"
     signal: Signal = field(default_factory=Signal)
-    together: bool = False
     seconds: float = 2.0
     recording: Path | None = None
-    objective: str = "rmse"
-    randomise: str = ""
-    seeds: int = 1
 
     def job(self, scene: Scene, rows: Sequence[GainRow]) -> TuneJob:
         """What to do.
@@ -164,9 +150,9 @@ class SweepSettings:
             joints,
             self.space(rows),
             self._scenario(joints),
-            self.objective,
-            self.randomise,
-            self.seeds,
+            self.options.metric,
+            self.options.randomise,
+            self.options.seeds,
         )
 
     def space(self, rows: Sequence[GainRow]) -> Space:
@@ -182,7 +168,7 @@ class SweepSettings:
         if self.way == "grid":
             return Space(choices=tuple(map(Choices.read, lines)))
         ranges = tuple(map(Range.read, lines))
-        return Space(ranges=ranges, samples=self.samples, method=self.way)
+        return Space(ranges=ranges, samples=self.options.sample, method=self.way)
 
     def _line(self, gain: str, axis: GainAxis, rows: Sequence[GainRow]) -> str:
         """A parameter as the command line takes it."""
@@ -213,7 +199,7 @@ class SweepSettings:
         if self.test == "run":
             return FreeRun(self.seconds)
         if self.test == "signal":
-            return SignalTest(self.signal, (joints.pattern,), self.together)
+            return SignalTest(self.signal, (joints.pattern,), self.options.together)
         if self.recording is None:
             raise PropertyError(tr("choose a recording to compare with"))
         return ReplayTest(self.recording.absolute())

@@ -1,87 +1,62 @@
 """`mjrig bench`: compare policies on the same seeded tasks."""
 
-import argparse
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
-from mjrig.cli.options import add_debug, add_execution, add_output, add_trust
-from mjrig.cli.sweep_command import add_work
-from mjrig.cli.terminal import command_line, examples
+from mjrig.cli.command_options import (
+    InputFile,
+    IntOption,
+    OptionalIntOption,
+    OutputFile,
+    TextOption,
+    Texts,
+    command,
+)
+from mjrig.cli.options import ExecutionOptions, TrustOptions, WorkerOptions
+from mjrig.cli.terminal import command_line
 
 
-def add(commands: Any) -> None:
-    """Add the sub-command."""
-    parser = commands.add_parser(
-        "bench",
-        help="compare policies on the same seeded tasks",
-        description="Run policies on the tasks of a suite, all with the same seeds, and compare "
-        "them with intervals.",
+class BenchOptions(ExecutionOptions, TrustOptions, WorkerOptions):
+    """Options of `mjrig bench`."""
+
+    exclusive = (("seeds", "seed"),)
+
+    policies = InputFile(
+        "scene file with an actor that has a Policy, or a folder with its scene.yaml",
+        "POLICY",
+        positional=True,
+        many="+",
     )
-    parser.add_argument(
-        "policies",
-        nargs="+",
-        type=Path,
-        metavar="POLICY",
-        help="scene file with an actor that has a Policy, or a folder with its scene.yaml",
+    suite = TextOption("quick", "suite file, or quick or full", "F.yaml")
+    task = Texts("run this task only", "NAME", otherwise="all")
+    seeds = OptionalIntOption(None, "number of seeds per task", "N", otherwise="as in the suite")
+    seed = OptionalIntOption(None, "run this seed only", "S")
+    fail_below = Texts(
+        "exit with 1 if a policy stays up in less than this share of the episodes of a task",
+        "[TASK=]SHARE",
     )
-    parser.add_argument(
-        "--suite", default="quick", metavar="F.yaml", help="suite file, or quick or full (quick)"
-    )
-    parser.add_argument(
-        "--task", action="append", default=[], metavar="NAME", help="run this task only (all)"
-    )
-    seeds = parser.add_mutually_exclusive_group()
-    seeds.add_argument(
-        "--seeds", type=int, metavar="N", help="number of seeds per task (as in the suite)"
-    )
-    seeds.add_argument("--seed", type=int, metavar="S", help="run this seed only")
-    parser.add_argument(
-        "--fail-below",
-        action="append",
-        default=[],
-        metavar="[TASK=]SHARE",
-        help="exit with 1 if a policy stays up in less than this share of the episodes of a task",
-    )
-    add_output(
-        parser,
-        "-o",
-        "--output",
-        metavar="FOLDER",
-        help="folder for bench.html, results.csv and bench.json; a second run with it resumes",
+    output = OutputFile(
+        "folder for bench.html, results.csv and bench.json; a second run with it resumes",
+        "FOLDER",
+        short="-o",
         folder=True,
         resumes=True,
     )
-    add_output(
-        parser,
-        "--record",
-        metavar="F.h5",
-        help="record the episode of one policy, --task and --seed",
+    record = OutputFile(
+        "record the episode of one policy, --task and --seed",
+        "F.h5",
         suffixes=(".h5",),
         needs=("a recording", "h5py", "record"),
     )
-    parser.add_argument(
-        "--videos",
-        type=int,
-        default=0,
-        metavar="N",
-        help="film N episodes of every task and policy for bench.html: the worst, the median, … "
-        "(none)",
-    )
-    add_execution(parser)
-    add_work(parser.add_argument_group("parallel execution"))
-    add_trust(parser)
-    add_debug(parser)
-    parser.set_defaults(run=run)
-    walk = "config/scenes/quadruped_walk.yaml"
-    examples(
-        parser,
-        f"mjrig bench {walk} --suite quick --seeds 4 -o out/bench",
-        f"mjrig bench {walk} --suite full --task kick_1 --seeds 4 --fail-below 0.5",
+    videos = IntOption(
+        0,
+        "film N episodes of every task and policy for bench.html: the worst, the median, …",
+        "N",
+        otherwise="none",
     )
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: BenchOptions) -> int:
     """Run the bench and print its report."""
     import sys
 
@@ -110,15 +85,10 @@ def run(options: argparse.Namespace) -> int:
     found = bench(
         options.policies,
         suite,
-        output=options.output,
         seeds=(options.seed,) if options.seed is not None else options.seeds,
         only=options.task,
-        execution=options.execution,
-        executor=options.executor,
-        workers=options.workers,
-        scheduler=options.scheduler,
-        trust=bool(options.trust),
         report=tell,
+        **options.values("output", "execution", "executor", "workers", "scheduler", "trust"),
     )
     add_suspicions(found)
     print(to_text(described(found, options.suite)))
@@ -133,7 +103,7 @@ def run(options: argparse.Namespace) -> int:
     return 1 if failed else 0
 
 
-def _record(options: argparse.Namespace, suite: Any, names: list[str]) -> int:
+def _record(options: BenchOptions, suite: Any, names: list[str]) -> int:
     """Run one episode here and keep its recording."""
     from mjrig.core.errors import PropertyError
     from mjrig.lab.bench.episode_replay import record_one
@@ -150,3 +120,18 @@ def _record(options: argparse.Namespace, suite: Any, names: list[str]) -> int:
     print("\n".join(f"{name}: {value:.4g}" for name, value in metrics.items()))
     print(f"recording: {options.record}")
     return 0
+
+
+_WALK = "config/scenes/quadruped_walk.yaml"
+add = command(
+    "bench",
+    BenchOptions,
+    run,
+    "compare policies on the same seeded tasks",
+    description="Run policies on the tasks of a suite, all with the same seeds, and compare "
+    "them with intervals.",
+    examples=(
+        f"mjrig bench {_WALK} --suite quick --seeds 4 -o out/bench",
+        f"mjrig bench {_WALK} --suite full --task kick_1 --seeds 4 --fail-below 0.5",
+    ),
+)

@@ -1,55 +1,40 @@
 """`mjrig tune excite`: a safe motion that identifies parameters. Imports nothing heavy at first."""
 
-import argparse
 import json
 from typing import Any
 
-from mjrig.cli.options import add_output, load_scene
-from mjrig.cli.terminal import examples
+from mjrig.cli.command_options import Flag, FloatOption, IntOption, OutputFile, Parsed, command
+from mjrig.cli.options import RECORDING, JointOptions, load_scene, names
 from mjrig.core.names import how_many, listed
 
 
-def add(parser: argparse.ArgumentParser) -> None:
-    """Add its options to a parser that has SCENE, --actor, --joint and --json."""
-    parser.add_argument(
-        "--parameters",
-        type=lambda text: [name.strip() for name in text.split(",") if name.strip()],
-        default=["kp", "kv", "armature", "damping", "frictionloss"],
-        metavar="A,B,…",
-        help="what the motion should show, as for tune fit (kp,kv,armature,damping,frictionloss)",
+class ExciteOptions(JointOptions):
+    """Options of `mjrig tune excite`."""
+
+    parameters = Parsed(
+        names,
+        "what the motion should show, as for tune fit",
+        "A,B,…",
+        default=("kp", "kv", "armature", "damping", "frictionloss"),
+        otherwise="kp,kv,armature,damping,frictionloss",
     )
-    parser.add_argument("--duration", type=float, default=8.0, metavar="S", help="duration [s] (8)")
-    parser.add_argument(
-        "--speed", type=float, default=8.0, metavar="V", help="largest speed [rad/s or m/s] (8)"
-    )
-    parser.add_argument(
-        "--effort", type=float, default=0.8, metavar="F", help="share of the effort limits (0.8)"
-    )
-    parser.add_argument(
-        "--candidates", type=int, default=12, metavar="N", help="motions that are compared (12)"
-    )
-    parser.add_argument("--seed", type=int, default=0, metavar="S", help="random seed (0)")
-    add_output(
-        parser, "--csv", metavar="F.csv", help="write the setpoints as a table", suffixes=(".csv",)
-    )
-    add_output(
-        parser,
-        "--record",
-        metavar="F.h5",
-        help="write a recording of the simulated motion",
+    duration = FloatOption(8.0, "duration", "S", unit="s")
+    speed = FloatOption(8.0, "largest speed", "V", unit="rad/s or m/s")
+    effort = FloatOption(0.8, "share of the effort limits", "F")
+    candidates = IntOption(12, "motions that are compared", "N")
+    seed = IntOption(0, "random seed", "S")
+    csv = OutputFile("write the setpoints as a table", "F.csv", suffixes=(".csv",))
+    record = OutputFile(
+        "write a recording of the simulated motion",
+        "F.h5",
         suffixes=(".h5",),
         keeps=True,
-        needs=("recording", "h5py", "record"),
+        needs=RECORDING,
     )
-    parser.add_argument("--overwrite", action="store_true", help="replace F.h5 if it exists")
-    examples(
-        parser,
-        "mjrig tune excite config/scenes/arm.yaml --parameters kp,kv,armature --csv motion.csv",
-        "mjrig tune excite config/scenes/pendulum.yaml --duration 4 --record motion.h5",
-    )
+    overwrite = Flag("replace F.h5 if it exists")
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: ExciteOptions) -> int:
     """Design a motion, print what it is, and write it as the options request."""
     from mjrig.lab.fit.excitation import ExcitationLimits, excite, record_excitation, write_csv
 
@@ -57,12 +42,9 @@ def run(options: argparse.Namespace) -> int:
     found = excite(
         scene,
         options.parameters,
-        actor=options.actor,
         joints=options.joint,
-        duration=options.duration,
         limits=ExcitationLimits(options.speed, options.effort),
-        candidates=options.candidates,
-        seed=options.seed,
+        **options.values("actor", "duration", "candidates", "seed"),
     )
     if options.csv is not None:
         write_csv(found, options.csv)
@@ -116,3 +98,15 @@ def _strongest(found: Any) -> str:
     if found.effort is None:
         return "efforts without a limit"
     return f"{100.0 * found.effort:.3g} % of the effort limits"
+
+
+add = command(
+    "excite",
+    ExciteOptions,
+    run,
+    "design a safe motion that shows parameters",
+    examples=(
+        "mjrig tune excite config/scenes/arm.yaml --parameters kp,kv,armature --csv motion.csv",
+        "mjrig tune excite config/scenes/pendulum.yaml --duration 4 --record motion.h5",
+    ),
+)

@@ -1,14 +1,31 @@
 """`mjrig tune fit`: parameters fitted to recordings. Imports nothing heavy before it runs."""
 
-import argparse
 import sys
 import time
 from pathlib import Path
 from typing import Any
 
-from mjrig.cli.options import PLOT, PLOTS, SCENES, add_output, check_rewritable, load_scene
-from mjrig.cli.recording_options import add_hints, hints_of
-from mjrig.cli.terminal import command_line, examples
+from mjrig.cli.command_options import (
+    Flag,
+    InputFile,
+    OneOf,
+    OptionalFloatOption,
+    OutputFile,
+    Parsed,
+    TextOption,
+    command,
+)
+from mjrig.cli.options import (
+    PLOT,
+    PLOTS,
+    SCENES,
+    HintOptions,
+    JointOptions,
+    check_rewritable,
+    load_scene,
+    names,
+)
+from mjrig.cli.terminal import command_line
 
 #: Stages of a fit, and the share of its time that is usually over when they begin.
 STAGES = {
@@ -24,109 +41,13 @@ STAGES = {
 }
 
 
-def add(parser: argparse.ArgumentParser) -> None:
-    """Add the options of a fit to a parser that has SCENE, --actor, --joint and --json."""
-    parser.add_argument(
-        "recordings", metavar="RECORDING", nargs="+", type=Path, help="recordings to fit to"
-    )
-    parser.add_argument(
-        "--parameters",
-        type=lambda text: [name.strip() for name in text.split(",") if name.strip()],
-        default=["kp", "kv"],
-        metavar="A,B,…",
-        help="comma-separated: kp, kv, delay, armature, damping, frictionloss, torque_limit,"
-        " encoder_offset, feedback_delay, torque_gain; of bodies: mass, centre, inertia, payload"
-        " (kp,kv)",
-    )
-    parser.add_argument(
-        "--bodies",
-        metavar="PATTERN",
-        default=".*",
-        help="bodies whose mass, centre or inertia is fitted, a regular expression (.*)",
-    )
-    parser.add_argument(
-        "--payload", metavar="BODY", help="body that carries an unknown payload, for payload"
-    )
-    parser.add_argument(
-        "--prior",
-        type=float,
-        metavar="S",
-        help="standard deviation around the scene's values that is assumed beforehand, as a share"
-        " of them (bodies 0.5, joints none)",
-    )
-    parser.add_argument(
-        "--validate",
-        type=_validate,
-        action="append",
-        metavar="SHARE|none|RECORDING",
-        help="what the fit does not see and is judged by: a share of each recording, nothing,"
-        " or another recording (0.25 of recordings of 2 s and more)",
-    )
-    parser.add_argument(
-        "--evidence",
-        choices=("auto", "motion", "efforts"),
-        default="auto",
-        help="compare recorded motion or efforts (auto: efforts for controllers of "
-        "free-base robots)",
-    )
-    how = parser.add_mutually_exclusive_group()
-    how.add_argument(
-        "--together", action="store_true", help="fit all joints as one problem (default)"
-    )
-    how.add_argument("--each", action="store_true", help="fit joint by joint: faster")
-    parser.add_argument(
-        "--bounds",
-        type=_bounds,
-        action="append",
-        default=[],
-        metavar="NAME=LOW:HIGH",
-        help="bounds of a parameter: kp=20:200, delay=0:10",
-    )
-    parser.add_argument(
-        "--window",
-        type=float,
-        metavar="S",
-        help="simulated time from each recorded state (fixed base: all; free base: 0.04)",
-    )
-    add_hints(parser)
-    add_output(
-        parser,
-        "--plot",
-        metavar="F.png",
-        help="plot of the confidence intervals",
-        suffixes=PLOTS,
-        needs=PLOT,
-    )
-    add_output(
-        parser,
-        "--report",
-        metavar="DIR",
-        help="write report.html and report.json there",
-        folder=True,
-    )
-    where = parser.add_mutually_exclusive_group()
-    where.add_argument(
-        "--write", action="store_true", help="write the fitted values into the scene"
-    )
-    add_output(
-        where, "--preset", metavar="F.yaml", help="write the gains to a preset", suffixes=SCENES
-    )
-    examples(
-        parser,
-        "mjrig tune fit config/scenes/quadruped.yaml run.h5 --parameters kp,kv",
-        "mjrig tune fit config/scenes/quadruped.yaml run.h5 --bounds kp=20:400 --preset kp.yaml",
-    )
-
-
 def _bounds(text: str) -> tuple[str, tuple[float, float]]:
     name, _, interval = text.partition("=")
     low, _, high = interval.partition(":")
     try:
         return name.strip(), (float(low), float(high))
     except ValueError:
-        raise argparse.ArgumentTypeError(
-            f"write NAME=LOW:HIGH, as in kp=20:200; got {text}"
-        ) from None
+        raise ValueError(f"write NAME=LOW:HIGH, as in kp=20:200; got {text}") from None
 
 
 def _validate(text: str) -> float | Path | None:
@@ -138,7 +59,68 @@ def _validate(text: str) -> float | Path | None:
         return Path(text)
 
 
-def _held_out(given: list[Any] | None) -> Any:
+class FitCommandOptions(HintOptions, JointOptions):
+    """Options of `mjrig tune fit`."""
+
+    exclusive = (("together", "each"), ("write", "preset"))
+
+    recordings = InputFile("recordings to fit to", "RECORDING", positional=True, many="+")
+    parameters = Parsed(
+        names,
+        "comma-separated: kp, kv, delay, armature, damping, frictionloss, torque_limit,"
+        " encoder_offset, feedback_delay, torque_gain; of bodies: mass, centre, inertia, payload",
+        "A,B,…",
+        default=("kp", "kv"),
+        otherwise="kp,kv",
+    )
+    bodies = TextOption(
+        ".*", "bodies whose mass, centre or inertia is fitted, a regular expression", "PATTERN"
+    )
+    payload = TextOption(None, "body that carries an unknown payload, for payload", "BODY")
+    prior = OptionalFloatOption(
+        None,
+        "standard deviation around the scene's values that is assumed beforehand, as a share"
+        " of them",
+        "S",
+        otherwise="bodies 0.5, joints none",
+    )
+    held_out = Parsed(
+        _validate,
+        "what the fit does not see and is judged by: a share of each recording, nothing,"
+        " or another recording",
+        "SHARE|none|RECORDING",
+        flag="--validate",
+        many="append",
+        otherwise="0.25 of recordings of 2 s and more",
+    )
+    evidence = OneOf(
+        ("auto", "motion", "efforts"),
+        "auto",
+        "compare recorded motion or efforts",
+        otherwise="auto: efforts for controllers of free-base robots",
+    )
+    together = Flag("fit all joints as one problem (default)")
+    each = Flag("fit joint by joint: faster", label="joint by joint")
+    bounds = Parsed(
+        _bounds,
+        "bounds of a parameter: kp=20:200, delay=0:10",
+        "NAME=LOW:HIGH",
+        default=(),
+        many="append",
+    )
+    window = OptionalFloatOption(
+        None,
+        "simulated time from each recorded state",
+        "S",
+        otherwise="fixed base: all; free base: 0.04",
+    )
+    plot = OutputFile("plot of the confidence intervals", "F.png", suffixes=PLOTS, needs=PLOT)
+    report = OutputFile("write report.html and report.json there", "DIR", folder=True)
+    write = Flag("write the fitted values into the scene")
+    preset = OutputFile("write the gains to a preset", "F.yaml", suffixes=SCENES)
+
+
+def _held_out(given: tuple[Any, ...] | None) -> Any:
     """What the options hold out: a share, recordings, or nothing.
 
     Raises:
@@ -157,7 +139,7 @@ def _held_out(given: list[Any] | None) -> Any:
     return given[0]
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: FitCommandOptions) -> int:
     """Fit, print, and write the result as the options request."""
     from mjrig.core.errors import PropertyError
     from mjrig.lab.fit.identification import fit
@@ -177,18 +159,13 @@ def run(options: argparse.Namespace) -> int:
             scene,
             options.recordings,
             options.parameters,
-            actor=options.actor,
             joints=options.joint,
-            evidence=options.evidence,
             together=not options.each,
-            bodies=options.bodies,
-            payload=options.payload,
-            prior=options.prior,
-            validate=_held_out(options.validate),
+            validate=_held_out(options.held_out),
             bounds=dict(options.bounds),
-            window=options.window,
-            hints=hints_of(options),
+            hints=options.hints(),
             report=progress.tell,
+            **options.values("actor", "bodies", "payload", "evidence", "window", "prior"),
         )
     if options.plot is not None:
         plot(found, options.plot)
@@ -243,7 +220,7 @@ class FitProgress:
             print("\r\033[K", end="", file=sys.stderr, flush=True)
 
 
-def _keep(options: argparse.Namespace, scene: Any, found: Any) -> str:
+def _keep(options: FitCommandOptions, scene: Any, found: Any) -> str:
     from mjrig.lab.fit.write_back import put_fit, rounded_delays, save
 
     if options.preset is not None:
@@ -255,3 +232,15 @@ def _keep(options: argparse.Namespace, scene: Any, found: Any) -> str:
     scene.save()
     wrote = f"wrote {options.scene}; {options.scene}~ is the backup"
     return "\n".join([*rounded_delays(found, scene), wrote])
+
+
+add = command(
+    "fit",
+    FitCommandOptions,
+    run,
+    "fit parameters to recordings",
+    examples=(
+        "mjrig tune fit config/scenes/quadruped.yaml run.h5 --parameters kp,kv",
+        "mjrig tune fit config/scenes/quadruped.yaml run.h5 --bounds kp=20:400 --preset kp.yaml",
+    ),
+)

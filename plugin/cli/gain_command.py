@@ -3,41 +3,46 @@
 Imports nothing heavy before the command runs.
 """
 
-import argparse
 from dataclasses import replace
 
-from mjrig.cli.options import add_output, load_scene
-from mjrig.cli.terminal import command_line, examples
+from mjrig.cli.command_options import OutputFile, Parsed, Texts, command
+from mjrig.cli.options import ActorOptions, ResponseOptions, load_scene
+from mjrig.cli.terminal import command_line
 
 #: As in GainTest, which is not imported for `--help`.
 TESTS = ("limits", "step", "sine", "load", "timestep")
 
 
-def add(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
-    parser.add_argument(
-        "--tests",
-        nargs="+",
-        choices=TESTS,
-        default=list(TESTS),
-        metavar="TEST",
-        help=f"tests to run: {', '.join(TESTS)} (all)",
+def _test_name(text: str) -> str:
+    if text not in TESTS:
+        raise ValueError(f"must be one of {', '.join(TESTS)}; got {text!r}")
+    return text
+
+
+class GainTestOptions(ResponseOptions, ActorOptions):
+    """Options of `mjrig tune test`."""
+
+    joints = Texts(
+        "joints or actuators, regular expressions",
+        "PATTERN",
+        default=(".*",),
+        many="+",
+        otherwise=".*",
     )
-    add_output(
-        parser,
-        "--report",
-        metavar="OUT.html",
-        help="write a page with the curves, and OUT.json beside it",
-        suffixes=(".html",),
+    tests = Parsed(
+        _test_name,
+        f"tests to run: {', '.join(TESTS)}",
+        "TEST",
+        default=TESTS,
+        many="+",
+        otherwise="all",
     )
-    examples(
-        parser,
-        "mjrig tune test config/scenes/arm.yaml --tests step load",
-        'mjrig tune test config/scenes/quadruped.yaml --joints ".*_calf" --report calves.html',
+    report = OutputFile(
+        "write a page with the curves, and OUT.json beside it", "OUT.html", suffixes=(".html",)
     )
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: GainTestOptions) -> int:
     """Test, print, write; 1 where a test fails, or none applies."""
     from mjrig.lab.report.html_page import write_report
     from mjrig.lab.report.output import to_json
@@ -46,15 +51,22 @@ def run(options: argparse.Namespace) -> int:
     from mjrig.lab.responses.gain_suite import check_gains
 
     results = check_gains(
-        load_scene(options),
-        actor=options.actor,
-        joints=options.joints,
-        tests=options.tests,
-        execution=options.execution,
-        workers=options.workers,
+        load_scene(options), **options.values("actor", "joints", "tests", "execution", "workers")
     )
     report = replace(described(results), command=command_line())
     if options.report is not None:
         write_report(report, options.report, options.report.with_suffix(".json"))
     print(to_json(report.data) if options.json else to_text(report))
     return 0 if results.is_passed else 1
+
+
+add = command(
+    "test",
+    GainTestOptions,
+    run,
+    "run the gain tests, exit with 1 if one fails",
+    examples=(
+        "mjrig tune test config/scenes/arm.yaml --tests step load",
+        'mjrig tune test config/scenes/quadruped.yaml --joints ".*_calf" --report calves.html',
+    ),
+)

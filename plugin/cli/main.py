@@ -8,25 +8,31 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from importlib.metadata import entry_points, version
 from pathlib import Path
 from typing import Any, NoReturn
 
+from mjrig.cli.command_options import (
+    Flag,
+    InputFile,
+    OptionalFloatOption,
+    Options,
+    OutputFile,
+    Texts,
+    command,
+    read_options,
+)
 from mjrig.cli.options import (
     PICTURE,
     PLOT,
-    add_debug,
-    add_execution,
-    add_output,
-    add_recording,
-    add_scene,
-    add_scene_options,
-    add_stream,
-    add_trust,
+    ExecutionOptions,
+    RecordOptions,
+    SceneOptions,
+    StreamOptions,
+    TrustOptions,
     load_scene,
-    number_from_zero,
     prepared,
     split,
 )
@@ -57,15 +63,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _main(arguments: Sequence[str]) -> int:
-    options = program().parse_args(arguments)
-    options.debug = getattr(options, "debug", False)  # commands of other packages may have none
+    namespace = program().parse_args(arguments)
+    debug = getattr(namespace, "debug", False)
     try:
+        options = read_options(namespace)
         with prepared(options) as check_written:
-            code = check_written(options.run(options))
+            code = check_written(namespace.run(options))
         sys.stdout.flush()
         return code
     except MjrigError as error:
-        if options.debug:
+        if debug:
             raise
         print(f"mjrig: {' '.join(str(error).split())}", file=sys.stderr)
         return 1
@@ -73,7 +80,7 @@ def _main(arguments: Sequence[str]) -> int:
         _discard_output()
         return 0
     except OSError as error:  # a full disk, or one that fails
-        if options.debug:
+        if debug:
             raise
         if error.filename is None:  # `mjrig check … > F`: what was printed
             _discard_output()
@@ -86,7 +93,7 @@ def _main(arguments: Sequence[str]) -> int:
     except Exception as error:
         from mjrig.core.properties.user_code import described, place_of
 
-        if options.debug or place_of(error) is None:
+        if debug or place_of(error) is None:
             raise
         print(f"mjrig: {described(error)}; --debug shows the traceback", file=sys.stderr)
         return 1
@@ -99,10 +106,7 @@ def _discard_output() -> None:
 
 def program() -> argparse.ArgumentParser:
     """The parser of the whole command line, commands of other packages included."""
-    parser = Program(
-        prog="mjrig",
-        description="Actors, components and live properties for MuJoCo.",
-    )
+    parser = Program(prog="mjrig", description="Actors, components and live properties for MuJoCo.")
     examples(
         parser,
         "mjrig check config/scenes/quadruped.yaml",
@@ -113,142 +117,44 @@ def program() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(
         title="commands", dest="command", metavar="COMMAND", required=True
     )
-    _add_run(_command(commands, "run", _run, "run a scene without a window"))
-    check = _command(commands, "check", _check, "show the binding table and pre-flight warnings")
-    add_scene(check)
-    check.add_argument("--json", action="store_true", help="print table and findings as JSON")
-    check.add_argument("--strict", action="store_true", help="exit with 1 on warnings too")
-    check.add_argument(
-        "--watch", action="store_true", help="check again whenever the scene or its files change"
-    )
-    check.add_argument(
-        "--fix",
-        nargs="*",
-        metavar="CODE",
-        help="write the first fix of findings with these codes into the scene, and check again; "
-        "without a code of all errors and warnings",
-    )
-    add_scene_options(check)
-    examples(
-        check,
-        "mjrig check config/scenes/quadruped.yaml --strict",
-        "mjrig check config/scenes/arm.yaml --set arm.PDController.kp=40 --json",
-    )
-    _add_diff(_command(commands, "diff", _diff, "list the differences between two scenes"))
-    listing = _command(
-        commands, "components", _components, "list component, actuator, prop and policy term types"
-    )
-    listing.add_argument(
-        "type",
-        metavar="TYPE",
-        nargs="?",
-        help="show one type in full; my_module:MyController is in my_module.py in this folder",
-    )
-    listing.add_argument(
-        "--trust", action="store_true", help="run the code of a type in this folder"
-    )
-    listing.add_argument(
-        "--reference", action="store_true", help="print the reference page (Markdown)"
-    )
-    examples(listing, "mjrig components", "mjrig components PDController")
-    schema = _command(commands, "schema", _schema, "print the JSON Schema of scene files")
-    schema.add_argument("--policy", action="store_true", help="the schema of policy files instead")
-    schema.add_argument("--motor", action="store_true", help="the schema of motor files instead")
-    schema.add_argument("--log", action="store_true", help="the schema of log.yaml instead")
-    examples(schema, "mjrig schema > scene.schema.json", "mjrig schema --policy")
-    _add_export(_command(commands, "export", _export, "write a scene as a plain MuJoCo model"))
+    for add in (_run_command, _check_command, _diff_command):
+        add(commands)
+    for add in (_components_command, _schema_command, _export_command):
+        add(commands)
     for point in sorted(entry_points(group=COMMANDS), key=lambda p: p.name):
         point.load()(commands)
     return parser
 
 
-def _command(
-    commands: Any, name: str, run: Callable[[argparse.Namespace], int], summary: str
-) -> argparse.ArgumentParser:
-    parser: argparse.ArgumentParser = commands.add_parser(
-        name, help=summary, description=summary[0].upper() + summary[1:] + "."
-    )
-    add_debug(parser)
-    parser.set_defaults(run=run)
-    return parser
+class RunOptions(ExecutionOptions, RecordOptions, StreamOptions, SceneOptions):
+    """Options of `mjrig run`."""
 
-
-def _add_run(parser: argparse.ArgumentParser) -> None:
-    add_scene(parser)
-    parser.add_argument(
-        "--duration",
-        type=number_from_zero,
-        metavar="S",
-        help="simulated seconds (5; with --watch or --stream: until interrupted)",
+    duration = OptionalFloatOption(
+        None,
+        "simulated seconds",
+        "S",
+        min=0.0,
+        otherwise="5; with --watch or --stream: until interrupted",
     )
-    parser.add_argument(
-        "--watch",
-        action="store_true",
-        help="run at real time, and take up changed files with the state kept",
+    watch_files = Flag(
+        "run at real time, and take up changed files with the state kept", flag="--watch"
     )
-    add_execution(parser)
-    png = {"metavar": "F.png", "suffixes": (".png",)}
-    add_output(parser, "--picture", help="image of the final state", needs=PICTURE, **png)
-    add_output(parser, "--plot", help="plot of setpoints and efforts", needs=PLOT, **png)
-    add_recording(parser)
-    add_stream(parser)
-    add_scene_options(parser)
-    parser.add_argument(
-        "--call",
-        action="append",
-        default=[],
-        metavar="PATH[=ARGS]",
-        help="call an action before the run: dog.hold=home, dog.PDController.set_gains=[40, 1, 30]",
-    )
-    examples(
-        parser,
-        "mjrig run config/scenes/quadruped.yaml --duration 2 --record run.h5",
-        "mjrig run config/scenes/arm.yaml --set arm.PDController.kp=40 --plot arm.png",
+    picture = OutputFile("image of the final state", "F.png", suffixes=(".png",), needs=PICTURE)
+    plot = OutputFile("plot of setpoints and efforts", "F.png", suffixes=(".png",), needs=PLOT)
+    call = Texts(
+        "call an action before the run: dog.hold=home, dog.PDController.set_gains=[40, 1, 30]",
+        "PATH[=ARGS]",
     )
 
 
-def _add_export(parser: argparse.ArgumentParser) -> None:
-    add_scene(parser)
-    add_output(
-        parser,
-        "-o",
-        "--output",
-        required=True,
-        metavar="F.xml|F.mjb",
-        help="file to write",
-        suffixes=(".xml", ".mjb"),
-    )
-    parser.add_argument(
-        "--partial", action="store_true", help="leave out what MuJoCo has no actuator for"
-    )
-    add_scene_options(parser)
-    examples(
-        parser,
-        "mjrig export config/scenes/quadruped.yaml -o quadruped.xml",
-        "mjrig export config/scenes/arm.yaml -o arm.mjb --set arm.PDController.kp=40",
-    )
-
-
-def _add_diff(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("before", metavar="A", type=Path, help="first scene or model")
-    parser.add_argument("after", metavar="B", type=Path, help="second scene or model")
-    parser.add_argument("--exit-code", action="store_true", help="exit with 1 if they differ")
-    add_trust(parser)
-    examples(
-        parser,
-        "mjrig diff config/scenes/quadruped.yaml config/scenes/quadruped_trot.yaml",
-        "mjrig diff config/scenes/arm.yaml config/scenes/arm_pair.yaml --exit-code",
-    )
-
-
-def _run(options: argparse.Namespace) -> int:
+def _run(options: RunOptions) -> int:
     from mjrig.cli.run import print_run
     from mjrig.core.properties.actions import call_action
     from mjrig.core.scene.scene_paths import find
     from mjrig.core.sim.world import World
 
     outputs = {name: getattr(options, name) for name in ("picture", "plot", "record", "overwrite")}
-    live = "--watch" if options.watch else "--stream" if options.stream else ""
+    live = "--watch" if options.watch_files else "--stream" if options.stream else ""
     if live and (given := [name for name in outputs if outputs[name]]):
         raise MjrigError(f"--{given[0]} cannot be combined with {live}; leave one out")
     world = World(load_scene(options), options.execution)
@@ -262,7 +168,7 @@ def _run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _run_live(world: Any, options: argparse.Namespace) -> int:
+def _run_live(world: Any, options: RunOptions) -> int:
     """Run at real time until the end or Ctrl-C; take changed files up, send signals."""
     from contextlib import ExitStack
 
@@ -281,7 +187,7 @@ def _run_live(world: Any, options: argparse.Namespace) -> int:
             stream = stack.enter_context(Stream(world, sink_named(options.stream)))
             print(f"stream: {stream.sink.address}", flush=True)
         say = partial(print, flush=True)
-        live = LiveRun(world, build if options.watch else None, say, stream=stream)
+        live = LiveRun(world, build if options.watch_files else None, say, stream=stream)
         try:
             live.run(options.duration)
         except KeyboardInterrupt:
@@ -291,14 +197,41 @@ def _run_live(world: Any, options: argparse.Namespace) -> int:
     return 0
 
 
-def _check(options: argparse.Namespace) -> int:
+_run_command = command(
+    "run",
+    RunOptions,
+    _run,
+    "run a scene without a window",
+    examples=(
+        "mjrig run config/scenes/quadruped.yaml --duration 2 --record run.h5",
+        "mjrig run config/scenes/arm.yaml --set arm.PDController.kp=40 --plot arm.png",
+    ),
+)
+
+
+class CheckOptions(SceneOptions):
+    """Options of `mjrig check`."""
+
+    json = Flag("print table and findings as JSON")
+    strict = Flag("exit with 1 on warnings too")
+    watch_files = Flag("check again whenever the scene or its files change", flag="--watch")
+    fix = Texts(
+        "write the first fix of findings with these codes into the scene, and check again; "
+        "without a code of all errors and warnings",
+        "CODE",
+        default=None,
+        many="*",
+    )
+
+
+def _check(options: CheckOptions) -> int:
     # The matrices of a robot are too small for threads, which would only wait for each other.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from mjrig.core.progress import Waiting
     from mjrig.core.sim.world import World
     from mjrig.lab.check.preflight import exit_code, findings, report, report_data
 
-    if options.watch:
+    if options.watch_files:
         _watch(options)
     scene = load_scene(options)
     if options.fix is not None:
@@ -316,7 +249,7 @@ def _check(options: argparse.Namespace) -> int:
     return exit_code(found, strict=options.strict)
 
 
-def _watch(options: argparse.Namespace) -> NoReturn:
+def _watch(options: CheckOptions) -> NoReturn:
     """Check after every change of the files, until interrupted."""
     from mjrig.core.files.sandbox import Sandbox
     from mjrig.core.scene.editing.file_watch import files_of, watch
@@ -341,7 +274,27 @@ def _watch(options: argparse.Namespace) -> NoReturn:
     )
 
 
-def _diff(options: argparse.Namespace) -> int:
+_check_command = command(
+    "check",
+    CheckOptions,
+    _check,
+    "show the binding table and pre-flight warnings",
+    examples=(
+        "mjrig check config/scenes/quadruped.yaml --strict",
+        "mjrig check config/scenes/arm.yaml --set arm.PDController.kp=40 --json",
+    ),
+)
+
+
+class DiffOptions(TrustOptions):
+    """Options of `mjrig diff`."""
+
+    before = InputFile("first scene or model", "A", positional=True)
+    after = InputFile("second scene or model", "B", positional=True)
+    exit_code = Flag("exit with 1 if they differ")
+
+
+def _diff(options: DiffOptions) -> int:
     from mjrig.core.scene.editing.diff import differences
     from mjrig.core.scene.editing.scene import Scene
 
@@ -351,7 +304,28 @@ def _diff(options: argparse.Namespace) -> int:
     return 1 if found and options.exit_code else 0
 
 
-def _export(options: argparse.Namespace) -> int:
+_diff_command = command(
+    "diff",
+    DiffOptions,
+    _diff,
+    "list the differences between two scenes",
+    examples=(
+        "mjrig diff config/scenes/quadruped.yaml config/scenes/quadruped_trot.yaml",
+        "mjrig diff config/scenes/arm.yaml config/scenes/arm_pair.yaml --exit-code",
+    ),
+)
+
+
+class ExportOptions(SceneOptions):
+    """Options of `mjrig export`."""
+
+    output = OutputFile(
+        "file to write", "F.xml|F.mjb", short="-o", required=True, suffixes=(".xml", ".mjb")
+    )
+    partial = Flag("leave out what MuJoCo has no actuator for")
+
+
+def _export(options: ExportOptions) -> int:
     from mjrig.core.scene.editing.file_watch import files_of
     from mjrig.core.sim.mujoco_export import export
 
@@ -364,7 +338,33 @@ def _export(options: argparse.Namespace) -> int:
     return 0
 
 
-def _components(options: argparse.Namespace) -> int:
+_export_command = command(
+    "export",
+    ExportOptions,
+    _export,
+    "write a scene as a plain MuJoCo model",
+    examples=(
+        "mjrig export config/scenes/quadruped.yaml -o quadruped.xml",
+        "mjrig export config/scenes/arm.yaml -o arm.mjb --set arm.PDController.kp=40",
+    ),
+)
+
+
+class ComponentsOptions(Options):
+    """Options of `mjrig components`."""
+
+    type_name = Texts(
+        "show one type in full; my_module:MyController is in my_module.py in this folder",
+        "TYPE",
+        positional=True,
+        many="?",
+        default="",
+    )
+    trust = Flag("run the code of a type in this folder")
+    reference = Flag("print the reference page (Markdown)")
+
+
+def _components(options: ComponentsOptions) -> int:
     from mjrig.cli.reference import describe, reference_page
     from mjrig.core.properties import registry
     from mjrig.core.properties.has_properties import HasProperties
@@ -374,13 +374,13 @@ def _components(options: argparse.Namespace) -> int:
     if options.reference:
         print(reference_page(), end="")
         return 0
-    if options.type and is_module_type(options.type):
+    if options.type_name and is_module_type(options.type_name):
         here = Path(os.path.realpath("."))
         trusted = (here,) if options.trust else ()
-        print("\n".join(describe(type_in(here, options.type, HasProperties, trusted))))
+        print("\n".join(describe(type_in(here, options.type_name, HasProperties, trusted))))
         return 0
-    if options.type:
-        print("\n".join(describe(registry.get(options.type, HasProperties))))
+    if options.type_name:
+        print("\n".join(describe(registry.get(options.type_name, HasProperties))))
         return 0
     rows = []
     for name in registry.names():
@@ -391,7 +391,24 @@ def _components(options: argparse.Namespace) -> int:
     return 0
 
 
-def _schema(options: argparse.Namespace) -> int:
+_components_command = command(
+    "components",
+    ComponentsOptions,
+    _components,
+    "list component, actuator, prop and policy term types",
+    examples=("mjrig components", "mjrig components PDController"),
+)
+
+
+class SchemaOptions(Options):
+    """Options of `mjrig schema`."""
+
+    policy = Flag("the schema of policy files instead")
+    motor = Flag("the schema of motor files instead")
+    log = Flag("the schema of log.yaml instead")
+
+
+def _schema(options: SchemaOptions) -> int:
     from mjrig.cli.schema import file_schema, motor_schema, scene_schema
     from mjrig.data.robot_logs.log_map import map_schema
 
@@ -403,3 +420,12 @@ def _schema(options: argparse.Namespace) -> int:
         schema = file_schema("PolicyFile") if options.policy else scene_schema()
     print(json.dumps(schema, indent=2, ensure_ascii=False))
     return 0
+
+
+_schema_command = command(
+    "schema",
+    SchemaOptions,
+    _schema,
+    "print the JSON Schema of scene files",
+    examples=("mjrig schema > scene.schema.json", "mjrig schema --policy"),
+)

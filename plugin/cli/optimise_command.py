@@ -1,72 +1,38 @@
 """`mjrig optimise`: search for the best values with Optuna."""
 
-import argparse
-from typing import Any
-
+from mjrig.cli.command_options import IntOption, OneOf, TextOption, Texts, command
 from mjrig.cli.options import load_scene
-from mjrig.cli.sweep_command import add_options, check_results, finish, scenario_of
-from mjrig.cli.terminal import examples
+from mjrig.cli.sweep_command import SearchOptions, check_results, finish, scenario_of
+
+_SPACE = "search space"
 
 
-def add(commands: Any) -> None:
-    """Add the sub-command."""
-    parser = commands.add_parser(
-        "optimise",
-        help="search for the best property values with Optuna",
-        description="Search for the property values that minimise an objective.",
+class OptimiseOptions(SearchOptions):
+    """Options of `mjrig optimise`."""
+
+    heading = "search"
+
+    range = Texts(
+        "numeric range: dog.PDController.kp=20:200:log, dog.PDController.kp[.*_calf]=20:80",
+        "PATH=low:high[:log][:int]",
+        category=_SPACE,
     )
-    space = parser.add_argument_group("search space")
-    space.add_argument(
-        "--range",
-        action="append",
-        default=[],
-        metavar="PATH=low:high[:log][:int]",
-        help="numeric range: dog.PDController.kp=20:200:log, dog.PDController.kp[.*_calf]=20:80",
+    grid = Texts(
+        "categories: dog.PDController.precision=float32,float64", "PATH=a,b,c", category=_SPACE
     )
-    space.add_argument(
-        "--grid",
-        action="append",
-        default=[],
-        metavar="PATH=a,b,c",
-        help="categories: dog.PDController.precision=float32,float64",
+    trials = IntOption(100, "total number of trials in the study", "N")
+    sampler = OneOf(("tpe", "cmaes", "gp", "random"), "tpe", "Optuna sampler")
+    seed = IntOption(0, "random seed of the sampler", "S")
+    storage = TextOption(
+        "",
+        "storage of the study: sqlite:///study.db or a journal file",
+        "URL|FILE",
+        otherwise="FOLDER/study.journal",
     )
-    search = parser.add_argument_group("search")
-    search.add_argument(
-        "--trials",
-        type=int,
-        default=100,
-        metavar="N",
-        help="total number of trials in the study (100)",
-    )
-    search.add_argument(
-        "--sampler",
-        default="tpe",
-        choices=("tpe", "cmaes", "gp", "random"),
-        help="Optuna sampler (tpe)",
-    )
-    search.add_argument(
-        "--seed", type=int, default=0, metavar="S", help="random seed of the sampler (0)"
-    )
-    search.add_argument(
-        "--storage",
-        default="",
-        metavar="URL|FILE",
-        help="storage of the study: sqlite:///study.db or a journal file (FOLDER/study.journal)",
-    )
-    search.add_argument(
-        "--study", default="mjrig", metavar="NAME", help="name of the study (mjrig)"
-    )
-    add_options(parser)
-    parser.set_defaults(run=run)
-    tested = "--range pendulum.PDController.kp=20:300:log --signal step:0.3:1"
-    examples(
-        parser,
-        f"mjrig optimise config/scenes/pendulum.yaml {tested} --trials 40 -o search",
-        f"mjrig optimise config/scenes/pendulum.yaml {tested} --sampler random -o random",
-    )
+    study = TextOption("mjrig", "name of the study", "NAME")
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: OptimiseOptions) -> int:
     """Search and print the result."""
     from mjrig.core.names import how_many
     from mjrig.lab.rollouts.randomisation import Randomisation
@@ -81,21 +47,9 @@ def run(options: argparse.Namespace) -> int:
         scene,
         parameters,
         scenario_of(options),
-        trials=options.trials,
         objective=options.metric,
-        output=options.output,
-        sampler=options.sampler,
-        storage=options.storage,
-        study=options.study,
-        seed=options.seed,
-        actor=options.actor,
         randomise=Randomisation.read(options.randomise),
-        seeds=options.seeds,
-        execution=options.execution,
-        executor=options.executor,
-        workers=options.workers,
-        scheduler=options.scheduler,
-        mix=options.mix,
+        **options.values("trials", "sampler", "storage", "study", "seed", *options.shared),
     )
     print(f"{options.output / 'results.csv'}: {how_many(len(found.study.trials), 'trial')}")
     if options.parquet:
@@ -104,3 +58,17 @@ def run(options: argparse.Namespace) -> int:
     lines = finish(options, scene, found.plan, found.ranking, names, found.objective.text)
     print("\n".join(lines))
     return 0
+
+
+_TESTED = "--range pendulum.PDController.kp=20:300:log --signal step:0.3:1"
+add = command(
+    "optimise",
+    OptimiseOptions,
+    run,
+    "search for the best property values with Optuna",
+    description="Search for the property values that minimise an objective.",
+    examples=(
+        f"mjrig optimise config/scenes/pendulum.yaml {_TESTED} --trials 40 -o search",
+        f"mjrig optimise config/scenes/pendulum.yaml {_TESTED} --sampler random -o random",
+    ),
+)

@@ -1,11 +1,10 @@
-"""Options shared by commands: scenes, overrides, execution, recordings, inputs and outputs.
+"""Options that commands share: scenes, overrides, execution, recordings; inputs and outputs.
 
-`add_output` declares what is written; any other option of type Path is read. `prepared` rejects
-files that are missing or cannot be written before the work begins, and makes missing folders.
-Scenes and YAML are imported where they are used: `mjrig --help` must start quickly.
+`prepared` rejects files that are missing or cannot be written before the work begins, and makes
+missing folders. Scenes and YAML are imported where they are used: `mjrig --help` must start
+quickly.
 """
 
-import argparse
 import os
 import stat
 import sys
@@ -16,13 +15,28 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from mjrig.core.errors import MissingExtraError, MjrigError, PropertyError, SceneError
+from mjrig.cli.command_options import (
+    Flag,
+    InputFile,
+    OneOf,
+    OptionalFloatOption,
+    OptionalIntOption,
+    Options,
+    OutputFile,
+    Parsed,
+    TextOption,
+    Texts,
+)
+from mjrig.core.errors import (
+    MissingExtraError,
+    MjrigError,
+    PropertyError,
+    RecordingError,
+    SceneError,
+)
 
 # Outputs ------------------------------------------------------------------------------------------
-# Options that name what a command reads and writes, checked before its work begins.
-#
-# `add_output` declares what is written; any other option of type Path is read. `prepared` refuses
-# what is not there or cannot be written, and makes missing folders.
+# Files that a command reads and writes, checked before its work begins.
 
 
 #: What plots are written as, by matplotlib.
@@ -30,83 +44,53 @@ PLOTS = (".png", ".pdf", ".svg")
 SCENES = (".yaml", ".yml")
 #: `needs` of an output: its name in messages, the package and the extra that has it.
 PICTURE, PLOT = ("a picture", "PIL", "plot"), ("a plot", "matplotlib", "plot")
-_DECLARED = "outputs"
+RECORDING = ("recording", "h5py", "record")
 #: Of a file or folder: inode, time of the last change [ns], size [bytes].
 Version = tuple[int, int, int]
 
 
-@dataclass(frozen=True)
-class Output:
-    """One option that names a file or folder to write."""
+def check_output(output: OutputFile, path: Path, options: Any) -> None:
+    """Reject a file or folder that cannot be written.
 
-    dest: str
-    suffixes: tuple[str, ...] = ()
-    folder: bool = False
-    #: A name without a suffix is a folder, beside the files that end in `suffixes`.
-    or_folder: bool = False
-    #: An existing file is refused unless `--overwrite` is given.
-    keeps: bool = False
-    #: It may be the file that is read.
-    may_be_input: bool = False
-    #: A second run of the same command goes on with what the first left there.
-    resumes: bool = False
-    #: The name to write where none is given; None: then nothing is written.
-    default_name: Callable[[argparse.Namespace], Path] | None = None
-    #: What it is, the package it needs and the extra that has it.
-    needs: tuple[str, str, str] | None = None
-
-    def check(self, path: Path, options: argparse.Namespace) -> None:
-        """Refuse what cannot be written.
-
-        Raises:
-            MjrigError: the name, the place or an existing file does not fit.
-        """
-        is_folder = self.folder or (self.or_folder and not path.suffix)
-        if self.suffixes and path.suffix.lower() not in self.suffixes and not is_folder:
-            ends = " or ".join(self.suffixes)
-            raise MjrigError(f"{path}: must end in {ends}{', or be a folder' * self.or_folder}")
-        if self.needs is not None and find_spec(self.needs[1]) is None:
-            raise MissingExtraError(self.needs[0], self.needs[2])
-        if is_folder:
-            _check_folder(path)
-        elif path.is_dir() or (path.parent.is_dir() and not os.access(path.parent, os.W_OK)):
-            raise MjrigError(f"{path}: cannot be written")
-        if self.keeps and path.exists() and not options.overwrite:
-            raise MjrigError(f"{path}: exists already; --overwrite replaces it")
-        if not self.may_be_input and not self.folder:
-            for read in _inputs(options):
-                if os.path.realpath(read) == os.path.realpath(path):
-                    raise MjrigError(f"{path}: is what the command reads; write another file")
-
-
-def add_output(parser: Any, *flags: str, **about: Any) -> None:
-    """Add an option that names a file or folder to write.
-
-    Args:
-        parser: a parser, or a group of one.
-        flags: its names.
-        about: fields of `Output`; the rest as for `add_argument`.
+    Raises:
+        MjrigError: the name, the place or an existing file does not fit.
     """
-    names = Output.__dataclass_fields__.keys() - {"dest"}
-    own = {name: about.pop(name) for name in names & about.keys()}
-    action = parser.add_argument(*flags, type=Path, **about)
-    declared = parser.get_default(_DECLARED) or ()
-    parser.set_defaults(**{_DECLARED: (*declared, Output(action.dest, **own))})
+    is_folder = output.folder or (output.or_folder and not path.suffix)
+    if output.suffixes and path.suffix.lower() not in output.suffixes and not is_folder:
+        ends = " or ".join(output.suffixes)
+        raise MjrigError(f"{path}: must end in {ends}{', or be a folder' * output.or_folder}")
+    if output.needs is not None and find_spec(output.needs[1]) is None:
+        raise MissingExtraError(output.needs[0], output.needs[2])
+    if is_folder:
+        _check_folder(path)
+    elif path.is_dir() or (path.parent.is_dir() and not os.access(path.parent, os.W_OK)):
+        raise MjrigError(f"{path}: cannot be written")
+    if output.keeps and path.exists() and not options.overwrite:
+        raise MjrigError(f"{path}: exists already; --overwrite replaces it")
+    if not output.may_be_input and not output.folder:
+        for read in _inputs(options):
+            if os.path.realpath(read) == os.path.realpath(path):
+                raise MjrigError(f"{path}: is what the command reads; write another file")
 
 
-def declared(options: argparse.Namespace) -> list[tuple[Output, Path]]:
+def declared(options: Any) -> list[tuple[OutputFile, Path]]:
     """The outputs a command was asked for, and those that it has a name of its own for."""
-    found = []
-    for output in getattr(options, _DECLARED, ()):
-        if getattr(options, output.dest) is None and output.default_name is not None:
-            setattr(options, output.dest, output.default_name(options))
-        if (path := getattr(options, output.dest)) is not None:
-            found.append((output, path))
-    return found
+    paths = []
+    for output in _outputs(options):
+        if getattr(options, output.name) is None and output.default_name is not None:
+            setattr(options, output.name, output.default_name(options))
+        if (path := getattr(options, output.name)) is not None:
+            paths.append((output, path))
+    return paths
+
+
+def _outputs(options: Any) -> list[OutputFile]:
+    """Commands of other packages may have no declared options."""
+    return options.outputs() if isinstance(options, Options) else []
 
 
 @contextmanager
-def prepared(options: argparse.Namespace) -> Iterator[Callable[[int], int]]:
+def prepared(options: Any) -> Iterator[Callable[[int], int]]:
     """Check every file, make the folders of outputs; those left empty by an error are removed.
 
     Yields a function that takes the exit code of the command and returns it. It raises if the
@@ -120,7 +104,7 @@ def prepared(options: argparse.Namespace) -> Iterator[Callable[[int], int]]:
     for path in _inputs(options):
         _check_input(path)
     for output, path in found:
-        output.check(path, options)
+        check_output(output, path, options)
     made: list[Path] = []
     before = {path: _version(path) for _, path in found}
     try:
@@ -146,8 +130,8 @@ def prepared(options: argparse.Namespace) -> Iterator[Callable[[int], int]]:
 
 def _check_written(
     code: int,
-    options: argparse.Namespace,
-    outputs: Iterable[tuple[Output, Path]],
+    options: Any,
+    outputs: Iterable[tuple[OutputFile, Path]],
     before: Mapping[Path, Version | None],
 ) -> int:
     if code != 0 or getattr(options, "dry_run", False):
@@ -173,7 +157,7 @@ def _version(path: Path) -> Version | None:
     return about.st_ino, max(s.st_mtime_ns for s in stats), sum(s.st_size for s in stats)
 
 
-def _kept(found: Iterable[tuple[Output, Path]], said: str) -> Iterator[str]:
+def _kept(found: Iterable[tuple[OutputFile, Path]], said: str) -> Iterator[str]:
     """A few words about each output that an interrupted command has written, unless it has."""
     for output, path in found:
         if not path.exists() or str(path) in said:
@@ -228,150 +212,159 @@ def _make_folder(path: Path) -> list[Path]:
     return missing[::-1]
 
 
-def _inputs(options: argparse.Namespace) -> Iterator[Path]:
+def _inputs(options: Any) -> Iterator[Path]:
     """Every file the command reads, as far as its options name them."""
-    outputs = {output.dest for output in getattr(options, _DECLARED, ())}
+    outputs = {output.name for output in _outputs(options)}
     for name, value in vars(options).items():
-        values = value if isinstance(value, list) else [value]
+        values = value if isinstance(value, list | tuple) else [value]
         if name not in outputs:
             yield from (v for v in values if isinstance(v, Path))
 
 
-# Run options --------------------------------------------------------------------------------------
-# Options shared by the commands that step a scene: its execution, and a recording of the run.
+# Shared options -----------------------------------------------------------------------------------
 
 
-def add_execution(parser: argparse.ArgumentParser) -> None:
-    """Add `--execution`."""
-    parser.add_argument(
-        "--execution",
-        default="auto",
-        choices=("auto", "python", "native", "compiled"),
-        help="execution mode of the controllers (auto)",
-    )
-
-
-def add_recording(parser: argparse.ArgumentParser) -> None:
-    """Add `--record` and `--overwrite`."""
-    add_output(
-        parser,
-        "--record",
-        metavar="F.h5",
-        help="record every physics step",
-        suffixes=(".h5", ".hdf5"),
-        keeps=True,
-        needs=("recording", "h5py", "record"),
-    )
-    parser.add_argument("--overwrite", action="store_true", help="replace F.h5 if it exists")
-
-
-def add_stream(parser: argparse.ArgumentParser) -> None:
-    """Add `--stream`."""
-    parser.add_argument(
-        "--stream",
-        metavar="TO",
-        help="send setpoints, states and efforts live: foxglove[:PORT], rerun[:PORT], rerun:F.rrd",
-    )
-
-
-def add_debug(parser: argparse.ArgumentParser) -> None:
-    """Add `--debug`, which every command has."""
-    parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
-
-
-# Scene options ------------------------------------------------------------------------------------
-# Options shared by every command that loads a scene: variables, sandbox, property overrides.
-
-
-LAST_PORT = 65_535
-
-
-def add_scene(parser: argparse.ArgumentParser) -> None:
-    """Add the positional argument SCENE."""
-    parser.add_argument(
-        "scene", metavar="SCENE", type=Path, help="scene file (YAML), or a model (MJCF, URDF, MJB)"
-    )
-
-
-def add_scene_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options for loading a scene and overriding its properties."""
-    parser.add_argument(
-        "--var",
-        action="append",
-        type=_variable,
-        default=[],
-        metavar="NAME=VALUE",
-        help="override a variable of the scene: kp=40",
-    )
-    parser.add_argument(
-        "--sandbox",
-        action="store_true",
-        help="refuse files outside the scene's folder",
-    )
-    add_trust(parser)
-    parser.add_argument(
-        "--set",
-        action="append",
-        type=assignment,
-        default=[],
-        metavar="PATH=VALUE",
-        help="set a property before the run: dog.PDController.kp=40",
-    )
-
-
-def add_trust(parser: argparse.ArgumentParser) -> None:
-    """Add `--trust`, which allows code in the scene's folder to run."""
-    parser.add_argument(
-        "--trust",
-        action="store_true",
-        help="run the code of types in the scene's folder (type: my_module:MyController)",
-    )
-
-
-def port(text: str) -> int:
-    """A port number; 0: any that is free."""
-    if not text.isascii() or not text.isdigit() or int(text) > LAST_PORT:
-        raise argparse.ArgumentTypeError(f"must be from 0 to {LAST_PORT}, got {text}")
-    return int(text)
-
-
-def assignment(text: str) -> str:
+def _assignment(text: str) -> str:
     """Check that an option is written PATH=VALUE."""
     path, equals, value = text.partition("=")
     if not equals:
-        raise argparse.ArgumentTypeError("write PATH=VALUE, as in dog.PDController.kp=40")
+        raise ValueError("write PATH=VALUE, as in dog.PDController.kp=40")
     if not value.strip():
-        raise argparse.ArgumentTypeError(f"{path}= has no value; {path}=null is the default")
+        raise ValueError(f"{path}= has no value; {path}=null is the default")
     return text
+
+
+def names(text: str) -> tuple[str, ...]:
+    """Names separated by commas."""
+    return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
 def _variable(text: str) -> str:
     if not text.partition("=")[0].strip() or "=" not in text:
-        raise argparse.ArgumentTypeError("write NAME=VALUE, as in kp=40")
+        raise ValueError("write NAME=VALUE, as in kp=40")
     return text
 
 
-def number_from_zero(text: str) -> float:
-    """A finite number that is not negative."""
-    value = _number(text)
-    if not 0.0 <= value < float("inf"):
-        raise argparse.ArgumentTypeError(f"must be a finite number >= 0, got {text}")
-    return value
+class ExecutionOptions(Options):
+    """How controllers are executed."""
+
+    execution = OneOf(
+        ("auto", "python", "native", "compiled"), "auto", "execution mode of the controllers"
+    )
 
 
-def number_above_zero(text: str) -> float:
-    """A finite number that is positive."""
-    value = _number(text)
-    if not 0.0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"must be a finite number > 0, got {text}")
-    return value
+class RecordOptions(Options):
+    """A recording of the run."""
+
+    record = OutputFile(
+        "record every physics step", "F.h5", suffixes=(".h5", ".hdf5"), keeps=True, needs=RECORDING
+    )
+    overwrite = Flag("replace F.h5 if it exists")
 
 
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return float("nan")
+class StreamOptions(Options):
+    """A live stream of signals."""
+
+    stream = TextOption(
+        None,
+        "send setpoints, states and efforts live: foxglove[:PORT], rerun[:PORT], rerun:F.rrd",
+        "TO",
+    )
+
+
+class TrustOptions(Options):
+    """Code in the folder of a scene."""
+
+    trust = Flag("run the code of types in the scene's folder (type: my_module:MyController)")
+
+
+class OverrideOptions(TrustOptions):
+    """How a scene is loaded, and properties that replace its own."""
+
+    var = Parsed(
+        _variable,
+        "override a variable of the scene: kp=40",
+        "NAME=VALUE",
+        default=(),
+        many="append",
+    )
+    sandbox = Flag("refuse files outside the scene's folder")
+    set = Parsed(
+        _assignment,
+        "set a property before the run: dog.PDController.kp=40",
+        "PATH=VALUE",
+        default=(),
+        many="append",
+    )
+
+
+class SceneOptions(OverrideOptions):
+    """A scene, and properties that replace its own."""
+
+    scene = InputFile("scene file (YAML), or a model (MJCF, URDF, MJB)", "SCENE", positional=True)
+
+
+class ActorOptions(SceneOptions):
+    """An actor of a scene, and how the result is printed."""
+
+    actor = TextOption(None, "actor", "NAME", otherwise="all")
+    json = Flag("print the result as JSON")
+
+
+class JointOptions(ActorOptions):
+    """Joints of a scene."""
+
+    joint = TextOption(".*", "joints or actuators, a regular expression", "PATTERN")
+
+
+class ResponseOptions(ExecutionOptions):
+    """How responses are computed."""
+
+    workers = OptionalIntOption(None, "worker processes", "N", min=1, otherwise="one per core")
+
+
+class HintOptions(Options):
+    """What the formats of recordings do not state."""
+
+    hint = Texts(
+        "what the file does not state: fps=50, joints=[a, b], quaternion=xyzw, timestep, "
+        "robot; of a robot's log: map=log.yaml, span=[0, 10]",
+        "KEY=VALUE",
+    )
+    offset = OptionalFloatOption(
+        None,
+        "seconds added to the stamps of commands in a robot's log, instead of an estimate",
+        "S",
+    )
+
+    def hints(self) -> dict[str, object]:
+        """The hints by name.
+
+        Raises:
+            RecordingError: one has no value.
+        """
+        hints: dict[str, object] = {}
+        for text in self.hint:
+            if "=" not in text:
+                raise RecordingError(f"--hint {text}: write KEY=VALUE, as in fps=50")
+            key, value = split(text)
+            hints[key] = value
+        if self.offset is not None:
+            hints["offset"] = self.offset
+        return hints
+
+
+class WorkerOptions(Options):
+    """Where many runs are computed."""
+
+    heading = "parallel execution"
+
+    executor = OneOf(("processes", "threads", "inline", "dask"), "processes", "parallel backend")
+    workers = OptionalIntOption(None, "number of workers", "N", otherwise="one per core")
+    scheduler = TextOption("", "address of the Dask scheduler: tcp://host:8786", "ADDRESS")
+
+
+# Loading scenes -----------------------------------------------------------------------------------
 
 
 def split(text: str) -> tuple[str, object]:
@@ -382,7 +375,7 @@ def split(text: str) -> tuple[str, object]:
     return path.strip(), parse_value(value) if equals else None
 
 
-def load_scene(options: argparse.Namespace) -> Any:
+def load_scene(options: SceneOptions) -> Any:
     """The scene named by the options, with their overrides applied."""
     from mjrig.core.scene.editing.scene import Scene
 

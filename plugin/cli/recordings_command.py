@@ -1,81 +1,54 @@
 """`mjrig info` and `mjrig convert`: recordings and logs of robots."""
 
-import argparse
 from pathlib import Path
 from typing import Any
 
-from mjrig.cli.options import add_debug, add_output
-from mjrig.cli.recording_options import add_hints, hints_of
-from mjrig.cli.terminal import examples
+from mjrig.cli.command_options import Flag, InputFile, OptionalIntOption, OutputFile, command
+from mjrig.cli.options import HintOptions
 from mjrig.core.errors import MjrigError
 
 _SUFFIXES = (".npz", ".csv", ".mcap", ".h5", ".yaml", ".yml")
 
 
-def add(commands: Any) -> None:
-    """Add the sub-commands."""
-    info = commands.add_parser(
-        "info",
-        help="summarise a recording, a robot's log or a file of a training",
-        description="Summarise a recording, topics, rates, gaps and joints of a robot's log, or "
-        "what a file\nof a training is: configurations, networks, checkpoints.",
-    )
-    info.add_argument("recording", metavar="F", type=Path, help="recording of any known format")
-    info.add_argument(
-        "--verify",
-        action="store_true",
-        help="read everything and say which columns and rows are damaged; exit code 1 if any",
-    )
-    info.set_defaults(run=_info)
-    examples(info, "mjrig info run.h5 --verify", "mjrig info robot.mcap", "mjrig info policy.onnx")
-    convert = commands.add_parser(
-        "convert",
-        help="write a recording in another format",
-        description="Read a recording or a robot's log, write it as .npz, .csv, .mcap or .h5, or "
-        "into a folder in the layout of LeRobot; or write what the fields of a log are taken to be "
-        "(--map), to be corrected.",
-    )
-    convert.add_argument("recording", metavar="A", type=Path, help="recording of any known format")
-    add_output(
-        convert,
-        "output",
-        nargs="?",
-        metavar="B.npz|B.csv|B.mcap|B.h5|B.yaml|FOLDER",
-        help="file to write, or a folder for a data set of LeRobot; with --map the default is "
+class InfoOptions(HintOptions):
+    """Options of `mjrig info`."""
+
+    recording = InputFile("recording of any known format", "F", positional=True)
+    verify = Flag("read everything and say which columns and rows are damaged; exit code 1 if any")
+
+
+class ConvertOptions(HintOptions):
+    """Options of `mjrig convert`."""
+
+    recording = InputFile("recording of any known format", "A", positional=True)
+    output = OutputFile(
+        "file to write, or a folder for a data set of LeRobot; with --map the default is "
         "A.log.yaml beside A (run.csv.log.yaml of run.csv)",
+        "B.npz|B.csv|B.mcap|B.h5|B.yaml|FOLDER",
+        positional=True,
+        many="?",
         suffixes=_SUFFIXES,
         or_folder=True,
         keeps=True,
     )
-    convert.add_argument(
-        "--map", action="store_true", help="write the mapping of a log's fields to joints"
+    map = Flag("write the mapping of a log's fields to joints")
+    fps = OptionalIntOption(
+        None,
+        "frames per second of a data set of LeRobot",
+        "N",
+        min=1,
+        otherwise="the rate of the recording",
     )
-    convert.add_argument(
-        "--fps",
-        type=_whole_rate,
-        metavar="N",
-        help="frames per second of a data set of LeRobot (the rate of the recording)",
-    )
-    convert.add_argument("--overwrite", action="store_true", help="replace B if it exists")
-    convert.set_defaults(run=_convert)
-    examples(
-        convert,
-        "mjrig convert run.h5 run.mcap",
-        "mjrig convert robot.mcap --map",
-    )
-    for parser in (info, convert):
-        add_hints(parser)
-        add_debug(parser)
+    overwrite = Flag("replace B if it exists")
 
 
-def _whole_rate(text: str) -> int:
-    """A rate of frames: a whole number above 0."""
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"must be a whole number above 0, got {text}")
-    return int(text)
+def add(commands: Any) -> None:
+    """Add the sub-commands."""
+    for add_command in (_info_command, _convert_command):
+        add_command(commands)
 
 
-def _info(options: argparse.Namespace) -> int:
+def _info(options: InfoOptions) -> int:
     from mjrig.cli.recording_summary import log_summary, summary
     from mjrig.core.files.decoding import reading
     from mjrig.data.recording.readers import read_recording
@@ -85,7 +58,7 @@ def _info(options: argparse.Namespace) -> int:
 
     if options.verify:
         return _verify(options)
-    path, hints = options.recording, hints_of(options)
+    path, hints = options.recording, options.hints()
     told = _other_kind(path)
     if told:
         print(told)
@@ -124,15 +97,15 @@ def _holds_messages(path: Path) -> bool:
     return any(start.startswith(magic) for magic in BINARY)
 
 
-def _verify(options: argparse.Namespace) -> int:
+def _verify(options: InfoOptions) -> int:
     from mjrig.data.recording.verification import verify
 
-    found = verify(options.recording, hints_of(options))
+    found = verify(options.recording, options.hints())
     print(found.text())
     return 1 if found.damage else 0
 
 
-def _convert(options: argparse.Namespace) -> int:
+def _convert(options: ConvertOptions) -> int:
     from mjrig.data.recording.csv_file import write_csv
     from mjrig.data.recording.h5_arrays import write_h5
     from mjrig.data.recording.metadata import moved
@@ -152,7 +125,7 @@ def _convert(options: argparse.Namespace) -> int:
         raise MjrigError(f"{output}: a recording is written as {', '.join(writers)}; --map: .yaml")
     if suffix and options.fps is not None:
         raise MjrigError(f"{output}: --fps is of a data set of LeRobot, which is a folder")
-    recording = read_recording(options.recording, hints_of(options))
+    recording = read_recording(options.recording, options.hints())
     if suffix:
         writers[suffix](moved(recording, output), output)
     else:
@@ -161,7 +134,7 @@ def _convert(options: argparse.Namespace) -> int:
     return 0
 
 
-def _write_map(options: argparse.Namespace) -> int:
+def _write_map(options: ConvertOptions) -> int:
     from mjrig.core.files.atomic_writes import cannot_be_written, replacing
     from mjrig.core.files.decoding import reading
     from mjrig.data.recording.file_limits import check_regular
@@ -170,7 +143,7 @@ def _write_map(options: argparse.Namespace) -> int:
     from mjrig.data.robot_logs.map_text import map_text
     from mjrig.data.robot_logs.survey import survey
 
-    path, hints = options.recording, hints_of(options)
+    path, hints = options.recording, options.hints()
     check_regular(path)
     with reading(path):
         log = open_log(path, hints.get("episode"))
@@ -193,3 +166,24 @@ def _write_map(options: argparse.Namespace) -> int:
         print("To be filled in before the log can be read:")
         print("\n".join(f"- {what}" for what in mapping.lacking))
     return 0
+
+
+_info_command = command(
+    "info",
+    InfoOptions,
+    _info,
+    "summarise a recording, a robot's log or a file of a training",
+    description="Summarise a recording, topics, rates, gaps and joints of a robot's log, or "
+    "what a file\nof a training is: configurations, networks, checkpoints.",
+    examples=("mjrig info run.h5 --verify", "mjrig info robot.mcap", "mjrig info policy.onnx"),
+)
+_convert_command = command(
+    "convert",
+    ConvertOptions,
+    _convert,
+    "write a recording in another format",
+    description="Read a recording or a robot's log, write it as .npz, .csv, .mcap or .h5, or "
+    "into a folder in the layout of LeRobot; or write what the fields of a log are taken to be "
+    "(--map), to be corrected.",
+    examples=("mjrig convert run.h5 run.mcap", "mjrig convert robot.mcap --map"),
+)

@@ -1,165 +1,117 @@
 """`mjrig replay`: command and options. Imports nothing heavy before it runs."""
 
-import argparse
 import sys
-from pathlib import Path
 from typing import Any
 
-from mjrig.cli.options import (
-    add_debug,
-    add_execution,
-    add_output,
-    add_scene_options,
-    number_above_zero,
-    number_from_zero,
-    split,
+from mjrig.cli.command_options import (
+    Flag,
+    FloatOption,
+    InputFile,
+    IntOption,
+    OneOf,
+    OptionalFloatOption,
+    OptionalIntOption,
+    OutputFile,
+    Parsed,
+    TextOption,
+    command,
 )
-from mjrig.cli.recording_options import add_hints, hints_of
-from mjrig.cli.terminal import command_line, examples
+from mjrig.cli.options import ExecutionOptions, HintOptions, OverrideOptions, split
+from mjrig.cli.terminal import command_line
 from mjrig.core.errors import MjrigError
 from mjrig.lab.replay.settings import TOLERANCE, TRIALS
 
 
-def add(commands: Any) -> None:
-    """Add the sub-command."""
-    summary = "replay a recording or a policy in a scene, compare and diagnose"
-    parser = commands.add_parser(
-        "replay", help=summary, description=summary[0].upper() + summary[1:] + "."
-    )
-    parser.add_argument(
-        "source",
-        metavar="RECORDING|POLICY|FOLDER",
-        type=Path,
-        help="a recording, a policy file (YAML), or a folder of recordings",
-    )
-    parser.add_argument(
-        "--scene", type=Path, metavar="SCENE", help="scene or model (the recording's own)"
-    )
-    parser.add_argument(
-        "--mode",
-        choices=("targets", "kinematic", "policy"),
-        default="",
-        help="recorded setpoints through the scene's controllers, recorded poses, or the network "
-        "in the loop (policy for a policy, else targets)",
-    )
-    add_output(parser, "--report", metavar="DIR", help="write report.json and .html", folder=True)
-    parser.add_argument("--json", action="store_true", help="print report.json instead of text")
-    parser.add_argument(
-        "--fail-above",
-        type=number_from_zero,
-        metavar="X",
-        help="exit with 1 if a position error exceeds this [rad or m], or a robot fell",
-    )
-    parser.add_argument(
-        "--tolerance",
-        type=number_from_zero,
-        default=TOLERANCE,
-        metavar="X",
-        help="largest position error that still counts as a match [rad or m] (0.001)",
-    )
-    parser.add_argument(
-        "--robot", default="", metavar="NAME", help="robot of the scene (by name and joints)"
-    )
-    parser.add_argument(
-        "--no-diagnosis", action="store_true", help="do not search for causes of the difference"
-    )
-    parser.add_argument(
-        "--fix",
-        action="store_true",
-        help="make the edit that repairs the first certain finding, in the scene or policy file",
-    )
-    parser.add_argument(
-        "--resample", action="store_true", help="allow another timestep than the recording's"
-    )
-    _add_policy(parser)
-    _add_reading(parser)
-    add_debug(parser)
-    parser.set_defaults(run=run)
-    examples(
-        parser,
-        "mjrig replay run.h5 --report report",
-        "mjrig replay assets/walk/policy.yaml --scene config/scenes/quadruped_walk.yaml "
-        "--command 0.5,0,0",
-    )
-
-
-def _add_policy(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--policy", type=Path, metavar="F.yaml", help="policy file for a recording")
-    parser.add_argument(
-        "--duration",
-        type=number_above_zero,
-        metavar="S",
-        help="seconds to replay, from the start (all of a recording, 10 of a policy)",
-    )
-    parser.add_argument(
-        "--command",
-        type=_numbers,
-        dest="constant_command",
-        metavar="VX,VY,WZ",
-        help="constant command of a policy (the recorded ones, if there are)",
-    )
-    parser.add_argument(
-        "--schedule",
-        type=_schedule,
-        metavar="T:VX,VY,WZ;…",
-        help="commands by start time: 0:0,0,0;1:0.5,0,0",
-    )
-    parser.add_argument(
-        "--trials",
-        type=int,
-        metavar="N",
-        help=f"perturbed runs of a policy besides the nominal one ({TRIALS})",
-    )
-    parser.add_argument(
-        "--seed", type=int, help="random seed for the perturbations (the recording's, or 0)"
-    )
-    parser.add_argument(
-        "--workers", type=int, default=0, metavar="N", help="worker processes (one per core)"
-    )
-
-
-def _add_reading(parser: argparse.ArgumentParser) -> None:
-    add_execution(parser)
-    add_scene_options(parser)
-    add_hints(parser)
-
-
-def _numbers(text: str) -> list[float]:
+def _numbers(text: str) -> tuple[float, ...]:
     try:
-        return [float(part) for part in text.split(",")]
+        return tuple(float(part) for part in text.split(","))
     except ValueError:
-        raise argparse.ArgumentTypeError(f"must be numbers like 0.5,0,0, got {text}") from None
+        raise ValueError(f"must be numbers like 0.5,0,0, got {text}") from None
 
 
-def _schedule(text: str) -> list[tuple[float, list[float]]]:
+def _schedule(text: str) -> list[tuple[float, tuple[float, ...]]]:
     found = []
     for entry in text.split(";"):
         time, colon, values = entry.partition(":")
         if not colon:
-            raise argparse.ArgumentTypeError(f"must be like 0:0,0,0;1:0.5,0,0, got {text}")
+            raise ValueError(f"must be like 0:0,0,0;1:0.5,0,0, got {text}")
         found.append((_numbers(time)[0], _numbers(values)))
     return found
 
 
-def settings(options: argparse.Namespace) -> dict[str, Any]:
+class ReplayOptions(ExecutionOptions, OverrideOptions, HintOptions):
+    """Options of `mjrig replay`."""
+
+    source = InputFile(
+        "a recording, a policy file (YAML), or a folder of recordings",
+        "RECORDING|POLICY|FOLDER",
+        positional=True,
+    )
+    scene = InputFile("scene or model", "SCENE", otherwise="the recording's own")
+    mode = OneOf(
+        ("targets", "kinematic", "policy"),
+        "",
+        "recorded setpoints through the scene's controllers, recorded poses, or the network "
+        "in the loop",
+        otherwise="policy for a policy, else targets",
+    )
+    report = OutputFile("write report.json and .html", "DIR", folder=True)
+    json = Flag("print report.json instead of text")
+    fail_above = OptionalFloatOption(
+        None,
+        "exit with 1 if a position error exceeds this [rad or m], or a robot fell",
+        "X",
+        min=0.0,
+    )
+    tolerance = FloatOption(
+        TOLERANCE,
+        "largest position error that still counts as a match",
+        "X",
+        unit="rad or m",
+        min=0.0,
+    )
+    robot = TextOption("", "robot of the scene", "NAME", otherwise="by name and joints")
+    no_diagnosis = Flag("do not search for causes of the difference")
+    fix = Flag("make the edit that repairs the first certain finding, in the scene or policy file")
+    resample = Flag("allow another timestep than the recording's")
+    policy = InputFile("policy file for a recording", "F.yaml")
+    duration = OptionalFloatOption(
+        None,
+        "seconds to replay, from the start",
+        "S",
+        min=0.0,
+        above=True,
+        otherwise="all of a recording, 10 of a policy",
+    )
+    constant_command = Parsed(
+        _numbers,
+        "constant command of a policy",
+        "VX,VY,WZ",
+        flag="--command",
+        otherwise="the recorded ones, if there are",
+    )
+    schedule = Parsed(_schedule, "commands by start time: 0:0,0,0;1:0.5,0,0", "T:VX,VY,WZ;…")
+    trials = OptionalIntOption(
+        None, "perturbed runs of a policy besides the nominal one", "N", otherwise=str(TRIALS)
+    )
+    seed = OptionalIntOption(
+        None, "random seed for the perturbations", otherwise="the recording's, or 0"
+    )
+    workers = IntOption(0, "worker processes", "N", otherwise="one per core")
+
+
+def settings(options: ReplayOptions) -> dict[str, Any]:
     """The options of `replay`."""
     return {
-        "mode": options.mode,
-        "robot": options.robot,
-        "tolerance": options.tolerance,
+        **options.values("mode", "robot", "tolerance", "resample", "policy", "schedule"),
+        **options.values("duration", "trials", "seed"),
         "diagnose": not options.no_diagnosis,
-        "resample": options.resample,
-        "policy": options.policy,
         "command": options.constant_command,
-        "schedule": options.schedule,
-        "duration": options.duration,
-        "trials": options.trials,
-        "seed": options.seed,
-        "hints": hints_of(options),
+        "hints": options.hints(),
     }
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: ReplayOptions) -> int:
     """Replay one file, or all of a folder."""
     from mjrig.cli.replay_folder import ReplayJob, replay_folder, workers_of
     from mjrig.data.robot_logs.log_reader import is_log_folder
@@ -193,7 +145,7 @@ def run(options: argparse.Namespace) -> int:
     return code(result, options.fail_above)
 
 
-def _fix(options: argparse.Namespace, result: Any) -> None:
+def _fix(options: ReplayOptions, result: Any) -> None:
     """Repair the first certain finding, and say how."""
     from mjrig.core.scene.editing.scene import Scene
     from mjrig.lab.replay.repairs import about, fix, policy_file, repairable
@@ -213,7 +165,7 @@ def _fix(options: argparse.Namespace, result: Any) -> None:
         print(f"fixed: {line}", file=sys.stderr)
 
 
-def _say(options: argparse.Namespace, result: Any) -> None:
+def _say(options: ReplayOptions, result: Any) -> None:
     if options.json:
         from mjrig.lab.report.output import to_json
 
@@ -224,7 +176,7 @@ def _say(options: argparse.Namespace, result: Any) -> None:
         print(f"{options.report / 'report.html'} and report.json written", file=sys.stderr)
 
 
-def _run_folder(options: argparse.Namespace, job: Any, replay_folder: Any) -> int:
+def _run_folder(options: ReplayOptions, job: Any, replay_folder: Any) -> int:
     results = replay_folder(options.source, job, options.workers, options.report)
     if options.json:
         from mjrig.lab.report.output import to_json
@@ -246,3 +198,16 @@ def code(result: Any, fail_above: float | None) -> int:
     error = result.max_abs_position_error
     fell = result.mode == "policy" and result.fell
     return int(fell or (error is not None and not error <= fail_above))
+
+
+add = command(
+    "replay",
+    ReplayOptions,
+    run,
+    "replay a recording or a policy in a scene, compare and diagnose",
+    examples=(
+        "mjrig replay run.h5 --report report",
+        "mjrig replay assets/walk/policy.yaml --scene config/scenes/quadruped_walk.yaml "
+        "--command 0.5,0,0",
+    ),
+)

@@ -1,58 +1,35 @@
 """`mjrig new` and `mjrig doctor`. Imports nothing heavy before a command runs."""
 
-import argparse
 import json
 from pathlib import Path
-from typing import Any
 
-from mjrig.cli.options import SCENES, add_debug, add_output
-from mjrig.cli.terminal import examples
+from mjrig.cli.command_options import Flag, InputFile, Options, OutputFile, command
+from mjrig.cli.options import SCENES
 
 
-def add_new(commands: Any) -> None:
-    """Add `mjrig new`."""
-    parser = commands.add_parser(
-        "new",
-        help="write a first scene for a model",
-        description="Write a commented scene for a model: floor, start pose, and a controller "
-        "with gains computed from its inertias.",
-    )
-    parser.add_argument("model", metavar="MODEL", type=Path, help="MJCF, URDF or MJB file")
-    add_output(
-        parser,
-        "-o",
-        "--output",
-        metavar="SCENE",
+class NewOptions(Options):
+    """Options of `mjrig new`."""
+
+    model = InputFile("MJCF, URDF or MJB file", "MODEL", positional=True)
+    output = OutputFile(
+        "scene to write",
+        "SCENE",
+        short="-o",
         suffixes=SCENES,
         keeps=True,
         default_name=lambda options: Path(f"{options.model.stem}.yaml"),
-        help="scene to write (MODEL's name with .yaml in the current folder)",
+        otherwise="MODEL's name with .yaml in the current folder",
     )
-    parser.add_argument("--overwrite", action="store_true", help="replace an existing scene")
-    examples(
-        parser,
-        "mjrig new assets/arm/arm.xml -o my_arm.yaml",
-        "mjrig new assets/quadruped/quadruped.xml -o dog.yaml --overwrite",
-    )
-    add_debug(parser)
-    parser.set_defaults(run=_new)
+    overwrite = Flag("replace an existing scene")
 
 
-def add_doctor(commands: Any) -> None:
-    """Add `mjrig doctor`."""
-    parser = commands.add_parser(
-        "doctor",
-        help="show what is installed, and how to get what is missing",
-        description="Show versions, extras, how pictures are drawn, and how to get what is "
-        "missing.",
-    )
-    parser.add_argument("--json", action="store_true", help="print the same as JSON")
-    examples(parser, "mjrig doctor", "mjrig doctor --json")
-    add_debug(parser)
-    parser.set_defaults(run=_doctor)
+class DoctorOptions(Options):
+    """Options of `mjrig doctor`."""
+
+    json = Flag("print the same as JSON")
 
 
-def _new(options: argparse.Namespace) -> int:
+def _new(options: NewOptions) -> int:
     from mjrig.cli.first_scene import first_scene
 
     target: Path = options.output
@@ -64,9 +41,31 @@ def _new(options: argparse.Namespace) -> int:
     return 0
 
 
-def _doctor(options: argparse.Namespace) -> int:
+def _doctor(options: DoctorOptions) -> int:
     from mjrig.cli.doctor import diagnose, doctor_report
 
     found = diagnose()
     print(json.dumps(found.as_data(), indent=2) if options.json else doctor_report(found))
     return 0
+
+
+add_new = command(
+    "new",
+    NewOptions,
+    _new,
+    "write a first scene for a model",
+    description="Write a commented scene for a model: floor, start pose, and a controller "
+    "with gains computed from its inertias.",
+    examples=(
+        "mjrig new assets/arm/arm.xml -o my_arm.yaml",
+        "mjrig new assets/quadruped/quadruped.xml -o dog.yaml --overwrite",
+    ),
+)
+add_doctor = command(
+    "doctor",
+    DoctorOptions,
+    _doctor,
+    "show what is installed, and how to get what is missing",
+    description="Show versions, extras, how pictures are drawn, and how to get what is missing.",
+    examples=("mjrig doctor", "mjrig doctor --json"),
+)

@@ -1,20 +1,22 @@
 """`mjrig sweep`: test many property values and rank them; options shared with `mjrig optimise`."""
 
-import argparse
 from collections.abc import Sequence
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mjrig.cli.options import (
-    SCENES,
-    add_debug,
-    add_output,
-    add_scene,
-    add_scene_options,
-    load_scene,
+from mjrig.cli.command_options import (
+    Flag,
+    InputFile,
+    IntOption,
+    OneOf,
+    OptionalFloatOption,
+    Options,
+    OutputFile,
+    TextOption,
+    Texts,
+    command,
 )
-from mjrig.cli.terminal import examples
+from mjrig.cli.options import SCENES, ExecutionOptions, SceneOptions, WorkerOptions, load_scene
 
 if TYPE_CHECKING:
     from mjrig.core.scene.editing.scene import Scene
@@ -32,128 +34,106 @@ if TYPE_CHECKING:
 SHOWN = 5
 
 
-def add_options(parser: argparse.ArgumentParser) -> Any:
-    """Scene, test, randomisation, workers and output files; returns the group of the workers."""
-    add_scene(parser)
-    add_debug(parser)
-    _add_test(parser.add_argument_group("the test (one of --run, --signal, --replay)"))
-    _add_random(parser.add_argument_group("randomisation"))
-    work = parser.add_argument_group("parallel execution")
-    add_work(work)
-    _add_results(parser.add_argument_group("results"))
-    add_scene_options(parser)
-    return work
+class _TestOptions(Options):
+    heading = "the test (one of --run, --signal, --replay)"
+    exclusive = (("free", "signal", "replay"),)
 
-
-def _add_test(group: Any) -> None:
-    kinds = group.add_mutually_exclusive_group()
-    kinds.add_argument(
-        "--run",
-        dest="free",
-        metavar="S",
-        type=float,
-        default=None,
-        help="simulate for S seconds (5)",
+    free = OptionalFloatOption(None, "simulate for S seconds", "S", flag="--run", otherwise="5")
+    signal = TextOption(
+        None,
+        "suspend the robot and drive its joints by step, sine, chirp or square: step:0.2:1",
+        "KIND[:AMPLITUDE[:DURATION[:HZ[:END_HZ]]]]",
     )
-    kinds.add_argument(
-        "--signal",
-        metavar="KIND[:AMPLITUDE[:DURATION[:HZ[:END_HZ]]]]",
-        help="suspend the robot and drive its joints by step, sine, chirp or square: step:0.2:1",
-    )
-    kinds.add_argument("--replay", metavar="RECORDING", type=Path, help="compare with a recording")
-    group.add_argument(
-        "--joint",
-        action="append",
-        default=[],
-        metavar="PATTERN",
-        help="joints driven by the signal (all, one after the other)",
-    )
-    group.add_argument("--together", action="store_true", help="drive all joints at once")
-    group.add_argument(
-        "--actor",
-        default="",
-        metavar="NAME",
-        help="actor under test (the one the parameters belong to)",
-    )
-    group.add_argument(
-        "--metric",
-        default="rmse",
-        metavar="SUM",
-        help="objective to minimise: rmse, 'rmse + 0.01*effort', '-travel' (rmse)",
-    )
-    group.add_argument(
-        "--execution",
-        default="auto",
-        choices=("auto", "python", "native", "compiled"),
-        help="execution mode of the controllers (auto)",
+    replay = InputFile("compare with a recording", "RECORDING")
+    joint = Texts("joints driven by the signal", "PATTERN", otherwise="all, one after the other")
+    together = Flag("drive all joints at once", label="all joints at once")
+    actor = TextOption("", "actor under test", "NAME", otherwise="the one the parameters belong to")
+    metric = TextOption(
+        "rmse", "objective to minimise: rmse, 'rmse + 0.01*effort', '-travel'", "SUM"
     )
 
 
-def _add_random(group: Any) -> None:
-    group.add_argument(
-        "--randomise",
-        default="",
-        metavar="WHAT",
-        help="quantities drawn per seed, separated by commas: mass=0.9:1.1, friction=0.5:1.2, "
+class _RandomOptions(Options):
+    heading = "randomisation"
+
+    randomise = TextOption(
+        "",
+        "quantities drawn per seed, separated by commas: mass=0.9:1.1, friction=0.5:1.2, "
         "armature=…, damping=…, strength=…, payload=0:0.2, noise=0.002, bias=0.01, "
         "latency=0:0.02, kick=0.5, push=0.5, start=0.05",
+        "WHAT",
+        label="random",
     )
-    group.add_argument(
-        "--seeds", type=int, default=1, metavar="K", help="random seeds per point (1)"
-    )
+    seeds = IntOption(1, "random seeds per point", "K", soft_min=1, soft_max=1000)
 
 
-def add_work(group: Any) -> None:
-    """Executor, workers and scheduler."""
-    group.add_argument(
-        "--executor",
-        default="processes",
-        choices=("processes", "threads", "inline", "dask"),
-        help="parallel backend (processes)",
-    )
-    group.add_argument("--workers", type=int, metavar="N", help="number of workers (one per core)")
-    group.add_argument(
-        "--scheduler",
-        default="",
-        metavar="ADDRESS",
-        help="address of the Dask scheduler: tcp://host:8786",
-    )
+class _ResultOptions(Options):
+    heading = "results"
 
-
-def _add_results(group: Any) -> None:
-    add_output(
-        group,
-        "-o",
-        "--output",
+    output = OutputFile(
+        "folder for the results; a second run with the same folder resumes",
+        "FOLDER",
+        short="-o",
         required=True,
-        metavar="FOLDER",
-        help="folder for the results; a second run with the same folder resumes",
         folder=True,
         resumes=True,
     )
-    group.add_argument(
-        "--mix",
-        action="store_true",
-        help="use the folder even if it holds results of another scene or test",
+    mix = Flag("use the folder even if it holds results of another scene or test")
+    best = OutputFile("write the best gains as preset", "F.yaml", suffixes=SCENES)
+    best_scene = OutputFile(
+        "write the scene with the best values", "F.yaml", suffixes=SCENES, may_be_input=True
     )
-    yaml = {"metavar": "F.yaml", "suffixes": SCENES}
-    add_output(group, "--best", help="write the best gains as preset", **yaml)
-    add_output(
-        group,
-        "--best-scene",
-        help="write the scene with the best values",
-        may_be_input=True,
-        **yaml,
-    )
-    group.add_argument(
-        "--plot",
-        action="store_true",
-        help="write parallel.png, and heatmap.png if two parameters vary",
-    )
-    group.add_argument("--parquet", action="store_true", help="write results.parquet too")
+    plot = Flag("write parallel.png, and heatmap.png if two parameters vary")
+    parquet = Flag("write results.parquet too")
 
 
-def scenario_of(options: argparse.Namespace) -> "Scenario":
+class SearchOptions(
+    _TestOptions, _RandomOptions, WorkerOptions, _ResultOptions, ExecutionOptions, SceneOptions
+):
+    """Options of commands that test many values: scene, test, randomisation, workers, files."""
+
+    #: Those that `sweep` and `optimise` accept by the same names.
+    shared = ("output", "actor", "seeds", "execution", "executor", "workers", "scheduler", "mix")
+
+
+class SweepOptions(SearchOptions):
+    """Options of `mjrig sweep`."""
+
+    heading = "search space"
+
+    grid = Texts(
+        "values to test: dog.PDController.kp=20,40, dog.PDController.kp[.*_calf]=20:80:4",
+        "PATH=a,b,c|low:high:n[:log]",
+    )
+    range = Texts("range to sample from; needs --sample", "PATH=low:high[:log][:int]")
+    sample = IntOption(
+        0,
+        "number of samples drawn from the ranges",
+        "N",
+        label="samples",
+        soft_min=1,
+        soft_max=100_000,
+        otherwise="",
+    )
+    method = OneOf(("lhs", "random"), "lhs", "sampling method", otherwise="lhs: Latin hypercube")
+    seed = IntOption(0, "random seed for the samples", "S")
+    executor = OneOf(
+        WorkerOptions.executor.choices,
+        None,
+        "parallel backend",
+        category=WorkerOptions.heading,
+        otherwise="processes",
+    )
+    engine = OneOf(
+        ("mujoco", "warp"),
+        "mujoco",
+        "physics engine (mujoco); warp: MuJoCo Warp, all points at once on a GPU, in float32",
+        category=WorkerOptions.heading,
+        otherwise="",
+    )
+
+
+def scenario_of(options: SearchOptions) -> "Scenario":
     """The test the options describe.
 
     Raises:
@@ -187,7 +167,7 @@ def scenario_of(options: argparse.Namespace) -> "Scenario":
 
 
 def check_results(
-    options: argparse.Namespace, scene: "Scene", parameters: "Sequence[Choices | Range]"
+    options: SearchOptions, scene: "Scene", parameters: "Sequence[Choices | Range]"
 ) -> None:
     """Refuse, before any work, files that could not be written after it.
 
@@ -211,7 +191,7 @@ def check_results(
 
 
 def finish(
-    options: argparse.Namespace,
+    options: SearchOptions,
     scene: "Scene",
     plan: "ExperimentPlan",
     ranking: "list[Ranked]",
@@ -294,56 +274,7 @@ def _falls(ranked: "Ranked") -> str:
 # `mjrig sweep`: test many gain sets, or other property values, and rank them.
 
 
-def add(commands: Any) -> None:
-    """Add the sub-command."""
-    parser = commands.add_parser(
-        "sweep",
-        help="test many property values and rank them",
-        description="Test every point of a property space, on all cores or a cluster.",
-    )
-    space = parser.add_argument_group("search space")
-    space.add_argument(
-        "--grid",
-        action="append",
-        default=[],
-        metavar="PATH=a,b,c|low:high:n[:log]",
-        help="values to test: dog.PDController.kp=20,40, dog.PDController.kp[.*_calf]=20:80:4",
-    )
-    space.add_argument(
-        "--range",
-        action="append",
-        default=[],
-        metavar="PATH=low:high[:log][:int]",
-        help="range to sample from; needs --sample",
-    )
-    space.add_argument(
-        "--sample", type=int, default=0, metavar="N", help="number of samples drawn from the ranges"
-    )
-    space.add_argument(
-        "--method",
-        default="lhs",
-        choices=("lhs", "random"),
-        help="sampling method (lhs: Latin hypercube)",
-    )
-    space.add_argument(
-        "--seed", type=int, default=0, metavar="S", help="random seed for the samples (0)"
-    )
-    add_options(parser).add_argument(
-        "--engine",
-        default="mujoco",
-        choices=("mujoco", "warp"),
-        help="physics engine (mujoco); warp: MuJoCo Warp, all points at once on a GPU, in float32",
-    )
-    parser.set_defaults(run=run, executor=None)
-    scene, kp = "config/scenes/pendulum.yaml", "pendulum.PDController.kp"
-    examples(
-        parser,
-        f"mjrig sweep {scene} --grid {kp}=50,100,200 --signal step:0.3:1 -o grid",
-        f"mjrig sweep {scene} --range {kp}=20:200:log --sample 12 --randomise start=0.1 -o sampled",
-    )
-
-
-def run(options: argparse.Namespace) -> int:
+def run(options: SweepOptions) -> int:
     """Sweep and print the result."""
     from mjrig.core.errors import PropertyError
     from mjrig.lab.rollouts.randomisation import Randomisation
@@ -368,16 +299,8 @@ def run(options: argparse.Namespace) -> int:
         space,
         scenario_of(options),
         objective=options.metric,
-        output=options.output,
-        actor=options.actor,
         randomise=Randomisation.read(options.randomise),
-        seeds=options.seeds,
-        execution=options.execution,
-        engine=options.engine,
-        executor=options.executor,
-        workers=options.workers,
-        scheduler=options.scheduler,
-        mix=options.mix,
+        **options.values("engine", *options.shared),
     )
     print(_headline(options, swept))
     if options.parquet:
@@ -387,7 +310,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _headline(options: argparse.Namespace, swept: Any) -> str:
+def _headline(options: SweepOptions, swept: Any) -> str:
     from mjrig.core.names import how_many
 
     results, points = swept.results, len(swept.ranking)
@@ -410,3 +333,18 @@ def _warp() -> str:
 
     found = description()
     return f"on MuJoCo Warp, float32, {found['device']} ({found['versions']})"
+
+
+_SCENE, _KP = "config/scenes/pendulum.yaml", "pendulum.PDController.kp"
+add = command(
+    "sweep",
+    SweepOptions,
+    run,
+    "test many property values and rank them",
+    description="Test every point of a property space, on all cores or a cluster.",
+    examples=(
+        f"mjrig sweep {_SCENE} --grid {_KP}=50,100,200 --signal step:0.3:1 -o grid",
+        f"mjrig sweep {_SCENE} --range {_KP}=20:200:log --sample 12 --randomise start=0.1 "
+        "-o sampled",
+    ),
+)

@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar, Final, get_origin
 
-import numpy as np
-
 from mjrig.core.errors import AttributeNameError
 from mjrig.core.names import listed, nearest
 
@@ -83,4 +81,6 @@ def attribute_error(target: Any, name: str) -> AttributeNameError:
 
 
 def _is_live_array(value: object) -> bool:
+    import numpy as np  # only for an error: the command line's options do not need it
+
     return isinstance(value, np.ndarray) and value.flags.writeable

@@ -1,14 +1,27 @@
-"""Options of an import that replace what the files say or what is guessed; nothing heavy."""
+"""Options of an import that replace values of the files, or guesses; nothing heavy."""
 
-#: Option of `mjrig import` and field of the editor's dialog → the form of its value, and meaning.
-FLAGS = {
-    "robot": ("NAME", "robot the model is; names of folders and files then decide nothing"),
-    "joints": ("A,B,…", "joints the policy moves, in its order"),
-    "scale": ("X[,X…]", "action scale: one number, or one per joint"),
-    "default": ("NAME|X,X…", "default pose: a keyframe, or one number per joint"),
-    "height": ("M", "initial base height [m] (of the files, or standing on its feet)"),
-    "keyframe": ("NAME|none", "keyframe a run starts in; none: the model's own pose"),
-    "order": ("breadth|sorted|depth", "joint order of an Isaac Lab run that no file names"),
-    "actuators": ("dc|pd|implicit", "what actuators of unknown classes are taken for"),
-    "rate": ("HZ", "ticks of the policy per second [Hz]"),
-}
+from mjrig.cli.command_options import Options, TextOption
+
+
+class ReplacementOptions(Options):
+    """Options of `mjrig import` and fields of the editor's dialog, as texts; empty: not given."""
+
+    heading = "instead of what the files say, or what is guessed"
+
+    robot = TextOption(
+        "", "robot the model is; names of folders and files then decide nothing", "NAME"
+    )
+    joints = TextOption("", "joints the policy moves, in its order", "A,B,…")
+    scale = TextOption("", "action scale: one number, or one per joint", "X[,X…]")
+    default = TextOption("", "default pose: a keyframe, or one number per joint", "NAME|X,X…")
+    height = TextOption("", "initial base height [m] (of the files, or standing on its feet)", "M")
+    keyframe = TextOption("", "keyframe a run starts in; none: the model's own pose", "NAME|none")
+    order = TextOption(
+        "", "joint order of an Isaac Lab run that no file names", "breadth|sorted|depth"
+    )
+    actuators = TextOption("", "what actuators of unknown classes are taken for", "dc|pd|implicit")
+    rate = TextOption("", "ticks of the policy per second [Hz]", "HZ")
+
+
+#: The options by name.
+FLAGS = {o.name: o for o in ReplacementOptions.declared() if o.owner is ReplacementOptions}

@@ -65,7 +65,7 @@ def _numbers(flag: str, text: str, most: int | None = None) -> tuple[float, ...]
     except ValueError:
         values = ()
     if not values or not all(map(math.isfinite, values)):
-        raise SceneError(f"--{flag} takes {FLAGS[flag][0]}, the {FLAGS[flag][1]}; got {text!r}")
+        raise SceneError(f"--{flag} takes {FLAGS[flag].form}, the {FLAGS[flag].doc}; got {text!r}")
     if most is not None and len(values) > most:
         raise SceneError(f"--{flag} takes one number, got {text!r}")
     return values

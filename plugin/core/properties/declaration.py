@@ -6,12 +6,12 @@ A declaration is a data descriptor without `__get__` at run time: the value live
 
 import math
 import re
+import sys
 from collections.abc import Hashable, Mapping
 from copy import deepcopy
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, overload
-
-import numpy as np
 
 from mjrig.core.errors import PropertyError
 from mjrig.core.files.paths import shortened
@@ -31,19 +31,25 @@ def number(value: object) -> float | None:
     """A real number from a number or its text; None if it is neither (a bool is not)."""
     if isinstance(value, str) and _NUMBER.fullmatch(value):
         return float(re.sub(r"\.(?=[iInN])", "", value))  # YAML's .inf and .nan
-    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.number):
+    if isinstance(value, bool) or not isinstance(value, Real):  # NumPy registers its reals
         return None
     try:
-        return float(value) if np.isrealobj(value) else None
+        return float(value)
     except OverflowError:  # an integer beyond any float
         return None
 
 
 def plain(value: object) -> object:
     """A number as plain Python data, an int where it was written as one."""
-    if isinstance(value, np.generic):
-        value = value.item()
+    value = native(value)
     return value if isinstance(value, int) else number(value)
+
+
+def native(value: object) -> object:
+    """Arrays and scalars of NumPy as lists and scalars of Python; NumPy need not be loaded."""
+    numpy = sys.modules.get("numpy")
+    is_array = numpy is not None and isinstance(value, numpy.ndarray | numpy.generic)
+    return value.tolist() if is_array else value
 
 
 def digits(value: float) -> str:
@@ -126,8 +132,7 @@ def plain_data(value: object, depth: int = 0) -> object:
     Raises:
         ValueError: a file cannot hold it; the text completes "must be …".
     """
-    if isinstance(value, np.ndarray | np.generic):
-        value = value.tolist()
+    value = native(value)
     if value is None or isinstance(value, bool | float | str):
         return value
     if isinstance(value, int):

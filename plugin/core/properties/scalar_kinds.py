@@ -7,13 +7,11 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypeVar
 
-import numpy as np
-
 from mjrig.core.errors import BindingError
 from mjrig.core.names import nearest
 from mjrig.core.pattern_program import pattern_budget
 from mjrig.core.patterns import compile_pattern
-from mjrig.core.properties.declaration import Bounds, Property, number, plain
+from mjrig.core.properties.declaration import Bounds, Property, native, number, plain
 from mjrig.core.properties.has_properties import HasProperties
 
 T = TypeVar("T")
@@ -26,9 +24,10 @@ class Bool(Property[bool]):
     kind = "bool"
 
     def accept(self, obj: HasProperties, value: object) -> tuple[bool, bool]:
-        if not isinstance(value, bool | np.bool_):
+        truth = native(value)
+        if not isinstance(truth, bool):
             raise self.error(obj, f"must be true or false, got {value!r}")
-        return bool(value), bool(value)
+        return truth, truth
 
     def json_schema(self) -> dict[str, object]:
         return {"type": "boolean"}

@@ -8,6 +8,7 @@ import pytest
 from imgui_bundle import immapp
 
 import mjrig.editor
+from mjrig.cli.command_options import read_options
 from mjrig.core.errors import BindingError, MissingExtraError, MjrigError, SceneError
 from mjrig.core.scene.editing.scene import Scene
 from mjrig.core.sim.world import World
@@ -111,19 +112,19 @@ def test_what_cannot_be_opened_says_why(tmp_path: Path, name: str, reason: str) 
 def test_the_command_needs_its_extra_and_a_display(monkeypatch: pytest.MonkeyPatch) -> None:
     parser = argparse.ArgumentParser()
     command.add(parser.add_subparsers())
-    options = parser.parse_args(["edit", "a.yaml"])
+    options = read_options(parser.parse_args(["edit", "a.yaml"]))
     assert options.file == Path("a.yaml")
     with monkeypatch.context() as patch:
         patch.setattr("mjrig.editor.command.find_spec", lambda name: None)
         with pytest.raises(MissingExtraError, match="imgui_bundle is not installed"):
-            options.run(options)
+            command.run(options)
         patch.setattr("mjrig.editor.command.find_spec", lambda name: name != "websockets" or None)
         with pytest.raises(MissingExtraError, match="websockets is not installed"):
-            options.run(parser.parse_args(["edit", "a.yaml", "--web"]))
+            command.run(read_options(parser.parse_args(["edit", "a.yaml", "--web"])))
     monkeypatch.delenv("DISPLAY", raising=False)
     monkeypatch.setattr("sys.platform", "linux")
     with pytest.raises(SceneError, match="there is no display"):
-        options.run(options)
+        command.run(options)
     with pytest.raises(SceneError, match=r"there is no display.*mjrig\.show"):
         mjrig.editor.view(World(Scene.parse(SWINGS), "python"))
 

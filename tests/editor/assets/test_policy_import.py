@@ -167,7 +167,7 @@ def test_what_is_refused_can_be_overridden_in_the_dialog(scene: Path, tmp_path: 
         seen.append(dialog.offer.refused)
         ctx.item_click("//Import a policy/###said")
         ctx.yield_(2)
-        dialog.said |= {"joints": order, "scale": "0.5", "height": "0.9"}
+        dialog.replacements.assign({"joints": order, "scale": "0.5", "height": "0.9"})
         ctx.item_click("//Import a policy/###again")
         ctx.yield_(2)
         wait_until(ctx, lambda: dialog.offer)
@@ -196,11 +196,11 @@ def test_an_error_that_names_an_option_keeps_the_dialog_open(scene: Path, tmp_pa
     drop_files(state, [settings, network], "walker")
     dialog = offered(state)
     assert dialog.is_open and "name its joints: --joints" in dialog._problem
-    dialog.said["joints"] = "left_hip_joint,left_knee_joint"
+    dialog.replacements.joints = "left_hip_joint,left_knee_joint"
     dialog.examine()
     dialog.wait()
     assert dialog._problem == "--joints has 2 names, the policy 3"
-    dialog.said["joints"] = ",".join(biped.JOINTS[:3])
+    dialog.replacements.joints = ",".join(biped.JOINTS[:3])
     dialog.examine()
     dialog.wait()
     assert dialog.offer is not None and dialog.offer.imported.matched.joints == biped.JOINTS[:3]

@@ -195,7 +195,11 @@ def test_a_sweep_of_some_joints_leaves_the_others(tune: Tune) -> None:
 
 
 def test_other_properties_are_swept_by_path(tune: Tune) -> None:
-    tune.sweep.more, tune.sweep.way, tune.sweep.samples = "dog.PDController.kv=1:4\n", "lhs", 3
+    tune.sweep.more, tune.sweep.way, tune.sweep.options.sample = (
+        "dog.PDController.kv=1:4\n",
+        "lhs",
+        3,
+    )
     result = swept(tune)
     assert [list(r.values) for r in result.ranking] == [["dog.PDController.kv"]] * 3
 
@@ -221,7 +225,7 @@ def test_what_is_wrong_with_a_sweep_is_told(
 
 
 def test_a_metric_that_there_is_not_is_told_of(tune: Tune) -> None:
-    tune.sweep.axes, tune.sweep.objective = {"kp": GainAxis(20, 80, 2)}, "rsme"
+    tune.sweep.axes, tune.sweep.options.metric = {"kp": GainAxis(20, 80, 2)}, "rsme"
     work(tune, TuneTask.SWEEP)
     assert "did you mean 'rmse'?" in tune.found[TuneTask.SWEEP].problem
 

@@ -60,7 +60,7 @@ def test_forms_draw_whatever_is_chosen_in_them(tune: Tune) -> None:
         tune.sweep.test = test
         draw(panel, TuneTask.SWEEP)
     tune.fit.recordings = [Path("walk.h5")]
-    tune.assign.has_step = True
+    tune.assign.step = 0.2
     draw(panel, TuneTask.FIT)
     draw(panel, TuneTask.ASSIGN)
     tune.state.selection.only("cat")
@@ -268,10 +268,10 @@ def test_a_recording_is_added_by_the_file_chooser(bench: Bench, models: Path) ->
         ctx.set_ref("//$FOCUSED")
         ctx.item_input_value("**/##path", str(models / "walk.npz"))
         ctx.yield_(3)
-        CHECK(tune.fit.recordings == [models / "walk.npz"])
+        CHECK(tune.fit.recordings == (models / "walk.npz",))
         open_task(ctx, TuneTask.FIT)
         ctx.item_click("//Tune/**/x")
         ctx.yield_(2)
-        CHECK(tune.fit.recordings == [])
+        CHECK(tune.fit.recordings == ())
 
     bench.run(choose)

@@ -8,7 +8,7 @@ import pytest
 
 import mjrig
 from mjrig.cli.main import main
-from tests.command_lines import COMMANDS, SCENE
+from tests.command_lines import COMMANDS, SCENE, outputs
 
 for package in ("h5py", "optuna", "zmq", "matplotlib"):
     pytest.importorskip(package)
@@ -60,7 +60,7 @@ def _interrupt_at(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_every_command_that_steps_and_writes_is_tried() -> None:
     """Import, convert, new and assign write in one go; bench is a sweep, the rest step alike."""
     tried = {next(c for c in COMMANDS if line.startswith(c)) for line in LINES}
-    writing = {c for c, parser in COMMANDS.items() if parser.get_default("outputs")}
+    writing = {c for c, parser in COMMANDS.items() if outputs(parser)}
     rest = {"import", "convert", "new", "tune assign", "bench", "tune fit", "tune test"} | {
         "tune excite"
     }

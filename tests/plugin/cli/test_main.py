@@ -512,8 +512,8 @@ def test_limits_of_the_model_count_as_those_of_the_controller(
 @pytest.mark.parametrize(
     "arguments, problem",
     [
-        (["edit", "--web", "--port", "99999"], "must be from 0 to 65535, got 99999"),
-        (["edit", "--web", "--port=-1"], "must be from 0 to 65535, got -1"),
+        (["edit", "--web", "--port", "99999"], "must be a whole number from 0 to 65535, got 99999"),
+        (["edit", "--web", "--port=-1"], "must be a whole number from 0 to 65535, got -1"),
         (["run", "x.yaml", "--set", "a.PDController.kp="], "has no value; a.PDController.kp=null"),
     ],
 )

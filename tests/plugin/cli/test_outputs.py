@@ -7,20 +7,20 @@ from typing import Any
 import pytest
 
 import mjrig
+from mjrig.cli.command_options import OutputFile
 from mjrig.cli.main import main
-from mjrig.cli.options import Output
-from tests.command_lines import ARM, COMMANDS, READ, SCENE, line
+from tests.command_lines import ARM, COMMANDS, READ, SCENE, line, outputs
 
 OUTPUTS = [
-    pytest.param(command, output, id=f"{command} {output.dest}")
+    pytest.param(command, output, id=f"{command} {output.name}")
     for command, parser in COMMANDS.items()
-    for output in parser.get_default("outputs") or ()
+    for output in outputs(parser)
 ]
 
 
 def test_every_path_is_read_or_declared_as_written() -> None:
     for command, parser in COMMANDS.items():
-        written = {o.dest for o in parser.get_default("outputs") or ()}
+        written = {o.name for o in outputs(parser)}
         paths = {a.dest for a in parser._actions if a.type is Path}
         assert paths == written | (paths & READ), command
 
@@ -48,7 +48,11 @@ def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(("command", "output"), OUTPUTS)
 def test_what_cannot_be_written_is_refused_before_the_work(
-    command: str, output: Output, folder: Path, no_work: None, capsys: pytest.CaptureFixture[str]
+    command: str,
+    output: OutputFile,
+    folder: Path,
+    no_work: None,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     suffix = output.suffixes[0] if output.suffixes else ".yaml"
     Path(f"dir{suffix}").mkdir()
@@ -58,14 +62,18 @@ def test_what_cannot_be_written_is_refused_before_the_work(
     if output.suffixes:
         targets.append("a.wrong")
     for target in targets:
-        assert main(line(command, {output.dest: target})) == 1
+        assert main(line(command, {output.name: target})) == 1
         said = capsys.readouterr().err
         assert said.startswith(f"mjrig: {target}: ") and said.count("\n") == 1, said
 
 
 @pytest.mark.parametrize(("command", "output"), OUTPUTS)
 def test_what_is_read_is_not_written(
-    command: str, output: Output, folder: Path, no_work: None, capsys: pytest.CaptureFixture[str]
+    command: str,
+    output: OutputFile,
+    folder: Path,
+    no_work: None,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     if output.folder or output.may_be_input:
         return
@@ -78,7 +86,7 @@ def test_what_is_read_is_not_written(
         os.link("s.yaml" if action.dest == "scene" else "run.h5", same)
         words = [
             w if w not in ("s.yaml", "run.h5", "arm.xml") else str(same)
-            for w in line(command, {output.dest: str(same)})
+            for w in line(command, {output.name: str(same)})
         ]
         assert main(words) == 1
         assert "is what the command reads" in (said := capsys.readouterr().err) or "exists" in said

@@ -9,12 +9,17 @@ from pathlib import Path
 import pytest
 
 from mjrig.cli.main import main
+from mjrig.cli.options import OverrideOptions
 from tests.command_lines import COMMANDS, READ, SCENE, line
 
 for package in ("h5py", "optuna"):
     pytest.importorskip(package)
 Output = pytest.CaptureFixture[str]
-SETTING = [command for command, parser in COMMANDS.items() if parser.get_default("set") == []]
+SETTING = [
+    command
+    for command, parser in COMMANDS.items()
+    if issubclass(parser.get_default("options"), OverrideOptions)
+]
 #: Wrong in what is set, in its value, and in what it names, which only the model knows.
 USUAL = ("amr.PDController.kp=3", "arm.PDController.kp=[1, 2", "arm.PDController.kp={q: 3}")
 MORE = (

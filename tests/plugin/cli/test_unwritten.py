@@ -9,10 +9,12 @@ from typing import Any
 
 import pytest
 
+from mjrig.cli.command_options import Options, OutputFile, read_options
 from mjrig.cli.main import main, program
-from mjrig.cli.options import SCENES, Output, declared, prepared
+from mjrig.cli.options import SCENES, declared, prepared
 from mjrig.core.errors import MissingExtraError, MjrigError
 from tests.campaign import Tally
+from tests.command_lines import outputs
 from tests.plugin.lab.sweep.swept import KP, hinge_scene
 
 #: Packages that write outputs; an option that needs one declares it, or the command checks it.
@@ -21,7 +23,7 @@ WRITERS = ("matplotlib", "PIL", "h5py")
 
 def commands(parser: Any, words: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
     """Every command that has outputs, with its parser."""
-    if parser.get_default("outputs"):
+    if outputs(parser):
         yield words, parser
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
@@ -35,7 +37,7 @@ def required(parser: Any, file: Path, without: str) -> list[str]:
     for action in parser._actions:
         if action.required and action.dest != without:
             value = str(file) if action.type is Path else "1"
-            if action.dest in {o.dest for o in parser.get_default("outputs")}:
+            if action.dest in {o.name for o in outputs(parser)}:
                 value = str(file.parent / "another output")
             words += [*action.option_strings[:1], value]
     return words
@@ -47,28 +49,29 @@ def flag_of(parser: Any, dest: str) -> list[str]:
 
 
 OUTPUTS = [
-    (words, parser, output)
-    for words, parser in commands(program())
-    for output in parser.get_default("outputs")
+    (words, parser, output) for words, parser in commands(program()) for output in outputs(parser)
 ]
 
 
 def options_for(
-    words: tuple[str, ...], parser: Any, output: Output, path: Path, file: Path
-) -> argparse.Namespace:
+    words: tuple[str, ...], parser: Any, output: OutputFile, path: Path, file: Path
+) -> Options:
     """The parsed command line that asks for one output."""
-    others = required(parser, file, output.dest)
-    positional = not flag_of(parser, output.dest)
-    asked = [str(path)] if positional else [*flag_of(parser, output.dest), str(path)]
-    return program().parse_args([*words, *others, *asked])
+    others = required(parser, file, output.name)
+    positional = not flag_of(parser, output.name)
+    asked = [str(path)] if positional else [*flag_of(parser, output.name), str(path)]
+    options: Options = read_options(program().parse_args([*words, *others, *asked]))
+    if "overwrite" in {option.name for option in options.declared()}:
+        options.assign({"overwrite": True})
+    return options
 
 
-def attempt(options: argparse.Namespace, output: Output) -> str:
+def attempt(options: Options, output: OutputFile) -> str:
     """The message of a command that succeeds and writes everything but one output."""
     try:
         with prepared(options) as check_written:
             for other, path in declared(options):
-                if other.dest != output.dest:
+                if other.name != output.name:
                     path.mkdir(exist_ok=True)
                     (path / "result").write_text(str(time.time_ns()))
             check_written(0)
@@ -85,7 +88,7 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def right_name(output: Output, folder: Path) -> Path:
+def right_name(output: OutputFile, folder: Path) -> Path:
     return folder / f"out{next(iter(output.suffixes), '')}"
 
 
@@ -94,7 +97,7 @@ def test_an_output_that_was_not_written_is_an_error_in_every_command(
 ) -> None:
     assert len(OUTPUTS) > 20
     for words, parser, output in OUTPUTS:
-        folder = tmp_path / "-".join((*words, output.dest))
+        folder = tmp_path / "-".join((*words, output.name))
         new, old = (right_name(output, folder / name) for name in ("new", "old"))
         old.parent.mkdir(parents=True)
         if output.folder:
@@ -104,10 +107,9 @@ def test_an_output_that_was_not_written_is_an_error_in_every_command(
         # A scene or preset with the same content is not written again.
         for path in (new,) if old.suffix in SCENES else (new, old):
             options = options_for(words, parser, output, path, file)
-            options.overwrite = True
             if attempt(options, output) != f"{path}: was not written":
                 tally.found(
-                    f"{' '.join(words)} {output.dest}: {attempt(options, output) or 'no error'}"
+                    f"{' '.join(words)} {output.name}: {attempt(options, output) or 'no error'}"
                 )
 
 
@@ -126,10 +128,9 @@ def test_a_name_or_folder_that_does_not_fit_is_an_error_in_every_command(
             places = {"a file": file, "inside a file": inside_a_file}
         for name, path in places.items():
             options = options_for(words, parser, output, path, file)
-            options.overwrite = True
             message = attempt(options, output)
             if not message.startswith(f"{path}: ") or "was not written" in message:
-                tally.found(f"{' '.join(words)} {output.dest}, {name}: {message or 'no error'}")
+                tally.found(f"{' '.join(words)} {output.name}, {name}: {message or 'no error'}")
 
 
 def test_an_output_whose_package_is_missing_is_an_error_before_the_work(
@@ -145,7 +146,7 @@ def test_an_output_whose_package_is_missing_is_an_error_before_the_work(
             expected = str(MissingExtraError(output.needs[0], output.needs[2]))
             if attempt(options, output) != expected:
                 tally.found(
-                    f"{' '.join(words)} {output.dest}: {attempt(options, output) or 'no error'}"
+                    f"{' '.join(words)} {output.name}: {attempt(options, output) or 'no error'}"
                 )
     assert count > 6
 

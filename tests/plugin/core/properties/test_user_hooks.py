@@ -111,10 +111,10 @@ def test_an_exception_of_a_users_class_names_component_method_and_line(
 
 
 def test_an_exception_of_mjrig_itself_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(options: object) -> int:
+    def broken() -> int:
         raise KeyError(3)
 
-    monkeypatch.setattr("mjrig.cli.main._schema", broken)
+    monkeypatch.setattr("mjrig.cli.schema.scene_schema", broken)
     with pytest.raises(KeyError):
         main(["schema"])
     assert described(KeyError(3)) == "KeyError: 3"

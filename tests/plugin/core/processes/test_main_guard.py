@@ -141,5 +141,5 @@ def test_only_the_pool_starts_python_processes_that_import_the_main_script() -> 
     users = {p.name for p in modules if pattern.search(p.read_text(encoding="utf-8"))}
     assert users == {
         "process_pool.py",
-        "executors.py",
+        "backends.py",
     }  # the latter recognises executors of the caller

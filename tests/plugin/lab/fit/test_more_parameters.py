@@ -290,7 +290,7 @@ def test_a_report_on_disk(
     assert main([*command, "--parameters", "kp,kv,damping", "--report", str(tmp_path / "out")]) == 0
     assert "not seen by the fit: held out" in capsys.readouterr().out
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
-    for said in ("held out</span>", "Correlation of the parameters", "simulated − recorded"):
+    for said in (">held out</b>", "Correlation of the parameters", "simulated − recorded"):
         assert said in page
     data = json.loads((tmp_path / "out" / "report.json").read_text(encoding="utf-8"))
     assert data["held_out"]["rms_after"]["swing"] < data["held_out"]["rms_before"]["swing"]

@@ -21,6 +21,9 @@ from mjrig.core.errors import PropertyError
 # Idle robots --------------------------------------------------------------------------------------
 # IdleRobots: robots that MuJoCo runs alone, checked together before a step.
 
+#: The range of one step, made once.
+_ONCE = range(1)
+
 
 class IdleRobots:
     """Robots without hooks and laws in Python, next to each other in the scene.
@@ -294,17 +297,18 @@ class Stepper:
         return advance
 
     def _with_python(self) -> Advance:
-        """Python runs before steps: before each, or when components ask for it, if no law runs."""
-        model, data, timestep, notes = self._model, self._data, self._timestep, self._notes
+        """Python runs before each step, or when components ask for it if no law runs."""
+        if self._notes is None and all(r.is_idle or r.quiet_steps for r in self._robots):
+            return self._in_blocks()
+        return self._step_by_step()
+
+    def _step_by_step(self) -> Advance:
+        """Python runs before each step."""
+        model, data, soon, notes = self._model, self._data, 1.5 * self._timestep, self._notes
         (_, values, last, act, calls), others = self._unrolled()
-        #: How many steps may follow the present one without a call.
-        quiet: list[Callable[[], int]] = [int]
-        if notes is None and all(robot.is_idle or robot.quiet_steps for robot in self._robots):
-            quiet = [ask for robot in self._robots for ask in robot.quiet_steps]
 
         def advance(n: int = 1) -> int:
-            rest = n if n == 1 else _checked(n)
-            while rest:
+            for i in _ONCE if n == 1 else range(_checked(n)):
                 if notes is not None and notes.awaits_memory:
                     notes.before_controls()
                 if values() != last.last_bytes:
@@ -314,12 +318,33 @@ class Stepper:
                 if others:
                     for step in others:
                         step()
-                if rest == 1:
-                    block = 1
-                    mj_step(model, data)
-                else:
-                    block = min([rest, *[1 + ask() for ask in quiet]])
-                    mj_step(model, data, block)
+                mj_step(model, data)
+                if data.time < soon and self._diverged(i + 1, n - i - 1):
+                    return n
+            self.steps += n
+            return n
+
+        return advance
+
+    def _in_blocks(self) -> Advance:
+        """MuJoCo runs all laws; components act now and then, and steps between run in one call."""
+        model, data, timestep = self._model, self._data, self._timestep
+        (_, values, last, act, calls), others = self._unrolled()
+        #: Each: how many steps may follow the present one without a call.
+        quiet = [ask for robot in self._robots for ask in robot.quiet_steps]
+
+        def advance(n: int = 1) -> int:
+            rest = n if n == 1 else _checked(n)
+            while rest:
+                if values() != last.last_bytes:
+                    act()
+                for call in calls:
+                    call()
+                if others:
+                    for step in others:
+                        step()
+                block = min([rest, *[1 + ask() for ask in quiet]])
+                mj_step(model, data, block)
                 rest -= block
                 if data.time < (block + 0.5) * timestep and self._diverged(n - rest, rest):
                     return n

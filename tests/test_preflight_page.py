@@ -5,8 +5,9 @@ import re
 import pytest
 
 import mjrig
-from mjrig.core.findings import lines_of
 from mjrig.lab.check.preflight import findings
+from mjrig.lab.findings.ranking import lines as finding_lines
+from mjrig.lab.findings.texts import CHECK
 from tests.places import ROOT
 
 PAGE = ROOT / "docs/preflight.md"
@@ -30,15 +31,11 @@ def test_there_are_examples() -> None:
 
 @pytest.mark.parametrize(("scene", "said"), examples())
 def test_each_example_is_told_what_the_page_says(scene: str, said: str) -> None:
-    lines = lines_of(findings(mjrig.World(mjrig.Scene.parse(scene))))
+    lines = list(finding_lines(findings(mjrig.World(mjrig.Scene.parse(scene)))))
     assert [line.removeprefix("  ") for line in lines] == said.splitlines()
 
 
 def test_the_page_has_every_code_and_no_other() -> None:
-    sources = [
-        p.read_text(encoding="utf-8") for p in (ROOT / "plugin" / "lab" / "check").glob("*.py")
-    ]
-    made = r'\b(?:error|warning|note)(?:\(\s*|, )"([a-z-]+)"'
-    codes = {code for source in sources for code in re.findall(made, source)}
+    kinds = {form.partition(" ")[0] for form in CHECK}
     documented = set(re.findall(r"^\| `([a-z-]+)` \|", text(), flags=re.MULTILINE))
-    assert codes == documented
+    assert kinds == documented

@@ -65,7 +65,7 @@ def test_a_gain_that_is_a_fifth_higher_is_named_first(joint: str) -> None:
     controller.patch(kp={joint: 1.2 * controller.kp[index]})
     found = mjrig.replay(RECORDING, world)
     assert (found.verdict, found.bit_exact) == ("differs", False)
-    assert (found.diagnosis[0].what, found.diagnosis[0].where) == ("kp", joint)
+    assert (found.diagnosis[0].kind, found.diagnosis[0].where) == ("kp", joint)
     assert found.first_divergence is not None
 
 

@@ -41,6 +41,7 @@ PACKAGES = {
         "mjrig.data.robot_logs",
         "mjrig.data.streams",
         "mjrig.data.gym",
+        "mjrig.lab.findings",
         "mjrig.lab.report",
         "mjrig.lab.check",
         "mjrig.lab.rollouts",

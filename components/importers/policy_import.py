@@ -33,9 +33,11 @@ from mjrig.components.importers.yaml_writer import (
 from mjrig.components.policies.policy_file import PolicyFile
 from mjrig.core.errors import BindingError, SceneError
 from mjrig.core.files.atomic_writes import write_atomically
-from mjrig.core.findings import Finding, Level, arranged, counted, lines_of, note
+from mjrig.core.findings import Finding, Level, note
 from mjrig.core.scene.editing.scene import Scene
 from mjrig.core.sim.world import World
+from mjrig.lab.findings.ranking import arrange, count_by_severity
+from mjrig.lab.findings.ranking import lines as finding_lines
 from mjrig.lab.report.output import format_table
 
 # Importing ----------------------------------------------------------------------------------------
@@ -117,7 +119,7 @@ def import_policy(
     matched = match(found, source.robot)
     seen = findings(PreflightCase(source, found, matched))
     imported = Imported(source, found, matched, scene, policy, seen)
-    errors = [f for f in seen if f.level is Level.ERROR]
+    errors = [f for f in seen if f.severity is Level.ERROR]
     if errors:
         refused = RefusedError(str(errors[0]))
         refused.imported = imported
@@ -129,11 +131,10 @@ def import_policy(
         raise SceneError(f"{scene}: cannot be written: {why}") from problem
     runs = source.network is not None and source.network.onnx is not None and not found.gap
     if probe and runs:
-        seen = arranged([*seen, *about_probes(found, source.robot, scene, policy)])
+        seen = arrange([*seen, *about_probes(found, source.robot, scene, policy)])
     else:
-        why = "no runs were tried" if runs or found.gap else "TorchScript is not run"
-        text = f"not judged: order, signs and scales: {why}"
-        seen = arranged([*seen, note("not-judged", ACTOR, (), text)])
+        form = "not-judged" if runs or found.gap else "not-judged torchscript"
+        seen = arrange([*seen, note("not-judged", ACTOR, form=form)])
     return replace(imported, findings=seen)
 
 
@@ -226,8 +227,8 @@ def report(imported: Imported) -> str:
         f"observation: {found.observation_size} values{_takes(imported)}",
         *("  " + line for line in format_table(TERMS, list(_terms(imported)))),
         _rate(imported),
-        f"findings: {counted(imported.findings)}",
-        *lines_of(imported.findings),
+        f"findings: {count_by_severity(imported.findings)}",
+        *finding_lines(imported.findings),
     ]
     return "\n".join(lines)
 

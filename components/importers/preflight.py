@@ -12,10 +12,10 @@ from mjrig.components.importers.sources.robot import ACTOR, Robot
 from mjrig.components.importers.sources.source import PolicySource
 from mjrig.components.importers.yaml_writer import standing_height, timing
 from mjrig.core.control.plant import PER_JOINT, at_joint
-from mjrig.core.findings import Finding, arranged, error, note, warning
-from mjrig.core.names import listed
+from mjrig.core.findings import Finding, error, note, warning
 from mjrig.core.scene.editing.scene import Scene
 from mjrig.core.sim.world import World
+from mjrig.lab.findings.ranking import arrange
 from mjrig.lab.replay.diagnosis.order_probe import (
     TURNS,
     OrderProbe,
@@ -32,11 +32,6 @@ from mjrig.lab.replay.diagnosis.order_probe import (
 
 #: How far outside of its range a default position may be [rad or m].
 SLACK = 1e-3
-_GUESSES = (
-    "compare what was assumed with the training: --scale, --default, --keyframe, --height, --rate, "
-    "--joints; gains, limits and armature with the model's"
-)
-_OVERRIDE = "--robot NAME confirms the robot, --joints gives the order"
 _SIDES = (("left", "right"), ("fl", "fr"), ("rl", "rr"), ("hl", "hr"), ("l", "r"))
 
 
@@ -56,13 +51,7 @@ def about_order(
     yield from _about_ranges(found, matched, robot, refuse)
     yield from _about_sides(found, matched, refuse)
     if not by_name(found):
-        yield warning(
-            "order-by-place",
-            ACTOR,
-            (),
-            f"the files have no joint names; by place they are {listed(matched.joints)}",
-            "compare with the order the network was trained with; --joints gives another one",
-        )
+        yield warning("order-by-place", ACTOR, here=list(matched.joints))
 
 
 def about_probes(found: FoundPolicy, robot: Robot, scene: Path, policy: Path) -> Iterator[Finding]:
@@ -72,8 +61,7 @@ def about_probes(found: FoundPolicy, robot: Robot, scene: Path, policy: Path) ->
     order is named only if the policy does with it all that a healthy one does; else it is unclear.
     """
     if not robot.base and not any(term.data["type"] == TURNS for term in found.terms):
-        why = "the base is fixed, so that a run with a wrong order does not fall"
-        yield note("not-judged", ACTOR, (), f"not judged: order, signs and scales: {why}")
+        yield note("not-judged", ACTOR, reason="fixed-base", form="not-judged fixed base")
         return
     command = telling_command(policy)
     probes = order_probe(policy, World(Scene.load(scene)), ACTOR, command=command)
@@ -84,18 +72,13 @@ def about_runs(probes: Sequence[OrderProbe], command: Sequence[float] | None) ->
     """What probe runs show, and what they cannot."""
     better, doubtful = better_order(probes, command), unclear(probes, command)
     if better is not None:
-        yield warning(
-            "order-probe", ACTOR, (), suspicion(probes), f"--joints {','.join(better.joints)}"
-        )
+        joints = ",".join(better.joints)
+        yield warning("order-probe", ACTOR, expected=better.joints, runs=suspicion(probes),
+                      joints=joints)  # fmt: skip
     elif doubtful:
-        yield warning("unclear", ACTOR, (), doubtful, _GUESSES)
+        yield warning("unclear", ACTOR, runs=doubtful)
     else:
-        text = (
-            "a healthy run of a few seconds speaks for order and signs; not judged: scales, the "
-            "default pose and a rate that are somewhat off, effort limits, delays, friction of the "
-            "ground, payload (mjrig replay tries some)"
-        )
-        yield note("not-judged", ACTOR, (), text)
+        yield note("not-judged", ACTOR, form="not-judged healthy")
 
 
 def _about_ranges(
@@ -108,10 +91,8 @@ def _about_ranges(
             outside.append(f"{joint} {value:g} (range {limits[0]:.4g} to {limits[1]:.4g})")
     if outside:
         make = error if refuse else warning
-        fix = f"another robot, or another order of its joints? {_OVERRIDE}; --default another pose"
-        fix = fix if refuse else "--default gives another one"
-        text = f"the default pose is out of range: {listed(outside)}"
-        yield make("default-out-of-range", ACTOR, (), text, fix)
+        form = "default-out-of-range by index" if refuse else ""
+        yield make("default-out-of-range", ACTOR, form=form, here=outside)
 
 
 def _about_sides(found: FoundPolicy, matched: Matched, refuse: bool) -> Iterator[Finding]:
@@ -127,9 +108,7 @@ def _about_sides(found: FoundPolicy, matched: Matched, refuse: bool) -> Iterator
         if odd:
             # Gains that differ between sides point to another order if joints are known by index.
             make = error if refuse and name != "default pose" else warning
-            fix = f"is this the order of this robot's joints? {_OVERRIDE}" if refuse else ""
-            text = f"{name} differs between left and right: {listed(odd)}"
-            yield make("left-right", ACTOR, (), text, fix)
+            yield make("left-right", ACTOR, here=odd, property=name, by_index=refuse)
 
 
 def _compared(found: FoundPolicy) -> dict[str, Sequence[float]]:
@@ -203,10 +182,10 @@ def _compare_plant(
         unit = at_joint(PER_JOINT[field], slides=robot.actuator_of(joint).effort_unit == "N")
         same = (f"{here[joint]:.4g} {unit}", f"{theirs[joint]:.4g}")
         groups.setdefault(same, []).append(joint)
-    how = "recovered from the files" if field in found.recovered else "in the files"
+    source = "recovered from the files" if field in found.recovered else "in the files"
     for (ours, other), joints in groups.items():
-        text = f"{field} is {ours} in the model, {other} {how}"
-        yield warning("plant-differs", ACTOR, joints, text, f"dynamics: {{{field}: …}} sets it")
+        values = {"here": ours, "expected": other, "property": field, "source": source}
+        yield warning("plant-differs", ACTOR, joints, **values)
 
 
 def _about_limits(found: FoundPolicy, matched: Matched, robot: Robot) -> Iterator[Finding]:
@@ -215,11 +194,9 @@ def _about_limits(found: FoundPolicy, matched: Matched, robot: Robot) -> Iterato
         where.setdefault(robot.limit(joint)[1], []).append(joint)
     free = where.pop("", [])
     for place, joints in where.items():
-        text = "efforts are limited by the model's " + place
-        yield note("limit", ACTOR, (), f"{text} ({len(joints)} joints)")
+        yield note("limit", ACTOR, attribute=place, joints=len(joints))
     if free and found.limits is None:
-        fix = "give the controller a torque_limit"
-        yield warning("no-limit", ACTOR, free, "has no effort limit in the model or the files", fix)
+        yield warning("no-limit", ACTOR, free, form="no-limit import")
     theirs = found.trained.get("torque_limit")
     if theirs is None:
         return
@@ -235,9 +212,8 @@ def _about_limits(found: FoundPolicy, matched: Matched, robot: Robot) -> Iterato
         if math.isfinite(here[j]) and abs(here[j] - limits[j]) > CLOSE * limits[j]
     ]
     if off:
-        how = "recovered from the files" if recovered else "in the files"
-        text = f"effort limits of the model are not those {how} [N·m]: {listed(off)}"
-        yield warning("limit-differs", ACTOR, (), text)
+        source = "recovered from the files" if recovered else "in the files"
+        yield warning("limit-differs", ACTOR, here=off, unit="N·m", source=source)
 
 
 def _about_servo_gains(found: FoundPolicy, matched: Matched, robot: Robot) -> Iterator[Finding]:
@@ -254,9 +230,7 @@ def _about_servo_gains(found: FoundPolicy, matched: Matched, robot: Robot) -> It
         if abs(own_kp - kp) > CLOSE * max(kp, 1e-9) or abs(own_kv - kv) > CLOSE * max(kv, 1e-9):
             odd.append(f"{joint} kp {own_kp:g} kv {own_kv:g} here, {kp:g} {kv:g} there")
     if odd:
-        text = f"the model's own position actuators have other gains than the files: {listed(odd)}"
-        fix = "take a model with motors, or give its actuators these gains"
-        yield warning("gains-differ", ACTOR, (), text, fix)
+        yield warning("gains-differ", ACTOR, here=odd)
 
 
 def _about_stability(found: FoundPolicy, matched: Matched, robot: Robot) -> Iterator[Finding]:
@@ -268,19 +242,18 @@ def _about_stability(found: FoundPolicy, matched: Matched, robot: Robot) -> Iter
     inertias = robot.inertias(pose)
     stages = {"": found.kv}
     if found.start is not None:
-        stages[" while it stands"] = found.start.kv
+        stages["while it stands"] = found.start.kv
     for stage, kv in stages.items():
         numbers = {j: timestep * v / inertias[j] for j, v in zip(matched.joints, kv, strict=True)}
         near = {j: x for j, x in numbers.items() if x > NEAR}
         if not near:
             continue
         worst = max(near, key=lambda j: near[j])
-        text = f"h·kv/M is {near[worst]:.2f} at {worst}{stage}, bound 2"
+        values = {"here": near[worst], "expected": BOUND, "worst": worst, "stage": stage}
         if near[worst] >= BOUND:
-            fix = "a smaller timestep, or armature as in training; efforts saturate otherwise"
-            yield warning("stability", ACTOR, tuple(near), text, fix, spelled=True)
+            yield warning("stability", ACTOR, near, form="stability lost", spelled=True, **values)
         else:
-            yield note("stability", ACTOR, tuple(near), f"{text}: stable, with little margin")
+            yield note("stability", ACTOR, near, **values)
 
 
 # Preflight ----------------------------------------------------------------------------------------
@@ -313,7 +286,7 @@ class PreflightCase:
 
 def findings(case: PreflightCase) -> list[Finding]:
     """All findings, most severe first."""
-    return arranged(_findings(case))
+    return arrange(_findings(case))
 
 
 def _findings(case: PreflightCase) -> Iterator[Finding]:
@@ -327,37 +300,29 @@ def _findings(case: PreflightCase) -> Iterator[Finding]:
     yield from _about_actuators(case)
     yield from about_plant(case.found, case.matched, case.robot)
     if case.source.unnamed:
-        names = listed(f"{path.parent.name}/{path.name}" for path in case.source.unnamed)
-        yield note("beside", ACTOR, (), f"also read, as it lies beside what was given: {names}")
+        names = [f"{path.parent.name}/{path.name}" for path in case.source.unnamed]
+        yield note("beside", ACTOR, here=names)
     for doubt in case.found.doubts:
         make = note if doubt.mild else warning
-        yield make(doubt.code, ACTOR, (), doubt.text, doubt.fix)
+        yield make(doubt.code, ACTOR, form="in the files", detail=doubt.text, advice=doubt.fix)
     if case.found.gap:
-        fix = "write its terms into policy.yaml, then add {type: Policy, file: policy.yaml}"
-        yield warning("gap", ACTOR, (), f"the policy is not complete: {case.found.gap}", fix)
+        yield warning("gap", ACTOR, here=case.found.gap)
     for text in case.found.assumed:
-        yield note("assumed", ACTOR, (), text)
+        yield note("assumed", ACTOR, form="in the files", detail=text)
 
 
 def _about_joints(case: PreflightCase) -> Iterator[Finding]:
     said = case.source.said.robot
     named = other_robot(case.found, case.robot, said)
     if named:
-        fix = "" if said else "--robot says which robot the model is"
-        fits = "all its joints are there" if by_name(case.found) else "it has as many motors"
-        yield warning("other-robot", ACTOR, (), f"{named}; {fits}", fix)
+        fits = "all its joints exist" if by_name(case.found) else "it has as many motors"
+        yield warning("other-robot", ACTOR, here=named, fits=fits, unconfirmed=not said)
     for theirs, ours in case.matched.aliases.items():
-        yield note("joint-alias", ACTOR, (ours,), f"is called {theirs!r} in the files")
+        yield note("joint-alias", ACTOR, (ours,), here=ours, expected=theirs)
     held = {case.robot.motors[h.motor] for h in case.found.held if h.motor < len(case.robot.motors)}
     extra = [j for j in case.matched.extra if j not in held]
     if extra:
-        yield warning(
-            "joint-extra",
-            ACTOR,
-            extra,
-            "has a motor, but the policy does not move it: it holds its starting pose",
-            "give it gains in the scene, or take a model without it",
-        )
+        yield warning("joint-extra", ACTOR, extra)
 
 
 def _about_observation(case: PreflightCase) -> Iterator[Finding]:
@@ -365,18 +330,13 @@ def _about_observation(case: PreflightCase) -> Iterator[Finding]:
     found = case.found
     unknown = [t.data["type"] for t in found.terms if not t.size]
     if unknown:
-        yield note(
-            "observation-size",
-            ACTOR,
-            (),
-            f"the size of {listed(unknown)} is only known at run time",
-        )
+        yield note("observation-size", ACTOR, form="observation-size unknown", here=unknown)
         return
     built = found.observation_size
     parts = " + ".join(f"{t.data['type']} {t.length}" for t in found.terms)
     if found.size is not None and found.size != built:
-        text = f"the files declare {found.size} values, the terms have {built}: {parts}"
-        yield error("observation-size", ACTOR, (), text)
+        values = {"here": built, "expected": found.size, "parts": parts}
+        yield error("observation-size", ACTOR, form="observation-size declared", **values)
     for name in dict.fromkeys(("", *(str(t.data.get("input", "")) for t in found.terms))):
         yield from _about_input(case, name)
     for term in found.terms:
@@ -395,9 +355,8 @@ def _about_input(case: PreflightCase, name: str) -> Iterator[Finding]:
     takes = network.width(network.observation) if not name else network.values(name)
     if takes is not None and takes != built:
         parts = " + ".join(f"{t.data['type']} {t.length}" for t in own)
-        of = f" as {name!r}" if name else ""
-        text = f"{network.path.name} takes {takes} values{of}, the terms have {built}: {parts}"
-        yield error("observation-size", ACTOR, (), text, "is it the network of this configuration?")
+        values = {"here": built, "expected": takes, "parts": parts, "input": name}
+        yield error("observation-size", ACTOR, network=network.path.name, **values)
 
 
 def _about_names(case: PreflightCase, data: dict[str, object]) -> Iterator[Finding]:
@@ -408,10 +367,9 @@ def _about_names(case: PreflightCase, data: dict[str, object]) -> Iterator[Findi
     for key, name in named.items():
         if name not in known[key]:
             what = "site" if key == "site" else "sensor"
-            yield error("missing-name", ACTOR, (), f"{data['type']} needs the {what} {name!r}")
+            yield error("missing-name", ACTOR, term=data["type"], element=what, expected=name)
     if data["type"] in _BASE_TERMS and not named and not robot.base:
-        text = f"{data['type']} needs a floating base, and {robot.label} has none"
-        yield error("no-base", ACTOR, (), text)
+        yield error("no-base", ACTOR, term=data["type"], model=robot.label)
 
 
 def _about_network(case: PreflightCase) -> Iterator[Finding]:
@@ -419,44 +377,34 @@ def _about_network(case: PreflightCase) -> Iterator[Finding]:
     if network is None:
         return
     if network.onnx is None:
-        text = f"{network.path.name} is TorchScript, which only torch can open: sizes not checked"
-        yield note("torchscript", ACTOR, (), text, "an ONNX export needs no torch")
+        yield note("torchscript", ACTOR, network=network.path.name)
         return
     gives = network.width(network.action)
     if gives is not None and gives != case.found.count:
-        text = f"{network.path.name} gives {gives} actions for {case.found.count} joints"
-        yield error("action-size", ACTOR, (), text)
+        values = {"here": gives, "expected": case.found.count}
+        yield error("action-size", ACTOR, network=network.path.name, **values)
     recurrent = network.recurrent()
     special = {network.observation, *recurrent, case.found.network.get("time_step", "")}
     special |= {str(term.data.get("input", "")) for term in case.found.terms}
     for name in network.inputs:
         if name not in special:
-            text = f"unknown source for the input {name!r} of {network.path.name}"
-            yield error("network-input", ACTOR, (), text)
+            yield error("network-input", ACTOR, input=name, network=network.path.name)
     if recurrent:
-        pairs = ", ".join(f"{a} ← {b}" for a, b in recurrent.items())
-        yield note("recurrent", ACTOR, (), f"the network has memory: {pairs}, zero after a reset")
+        yield note("recurrent", ACTOR, here=[f"{a} ← {b}" for a, b in recurrent.items()])
 
 
 def _about_timing(case: PreflightCase) -> Iterator[Finding]:
     timestep, decimation = timing(case.found, case.robot)
     if case.found.timestep is None:
-        text = f"the files name no timestep: {timestep:g} s × {decimation} is assumed"
-        yield note("timestep", ACTOR, (), text)
+        values = {"here": timestep, "unit": "s", "decimation": decimation}
+        yield note("timestep", ACTOR, form="timestep assumed", **values)
     elif abs(timestep - case.robot.timestep) > 1e-12:
-        text = f"the model has a timestep of {case.robot.timestep:g} s, the policy {timestep:g} s"
-        yield note("timestep", ACTOR, (), text, "the scene sets the policy's")
-    phases = {
-        "after": f"the first tick is after {decimation} steps, none before the first step",
-        "inside": "ticks fall between the position stage and actuation, in the last step of each "
-        f"{decimation}",
-    }
-    if case.found.phase in phases:
-        yield note("phase", ACTOR, (), phases[case.found.phase])
+        yield note("timestep", ACTOR, here=case.robot.timestep, expected=timestep, unit="s")
+    if case.found.phase in ("after", "inside"):
+        phase = case.found.phase
+        yield note("phase", ACTOR, form=f"phase {phase}", here=phase, decimation=decimation)
     if case.found.state == "float32":
-        yield note(
-            "float32", ACTOR, (), "the stack rounds measurements to float32; so does the import"
-        )
+        yield note("float32", ACTOR)
 
 
 def _about_height(case: PreflightCase) -> Iterator[Finding]:
@@ -465,11 +413,7 @@ def _about_height(case: PreflightCase) -> Iterator[Finding]:
     if not robot.base or case.source.said.height is not None or found.base is not None:
         return
     if found.begin is Begin.DEFAULT:
-        text = (
-            f"the files name no start height: the base starts at "
-            f"{standing_height(robot, case.pose):g} m, standing on its feet in the default pose"
-        )
-        yield note("start-height", ACTOR, (), text, "--height gives another one")
+        yield note("start-height", ACTOR, here=standing_height(robot, case.pose), unit="m")
 
 
 def _about_start(case: PreflightCase) -> Iterator[Finding]:
@@ -482,11 +426,9 @@ def _about_start(case: PreflightCase) -> Iterator[Finding]:
         }
         worst = max(away, key=lambda j: away[j])
         if away[worst] > AWAY:
-            text = f"a run starts in the model's pose, {away[worst]:.2g} rad from the default pose"
-            yield note("start-pose", ACTOR, (worst,), text, "--keyframe gives another one")
+            yield note("start-pose", ACTOR, (worst,), here=away[worst], unit="rad")
     if case.found.start is not None:
-        text = f"the robot stands for {case.found.start.duration:g} s first, with other gains"
-        yield note("start-gains", ACTOR, (), text)
+        yield note("start-gains", ACTOR, here=case.found.start.duration, unit="s")
 
 
 def _about_actuators(case: PreflightCase) -> Iterator[Finding]:
@@ -495,15 +437,11 @@ def _about_actuators(case: PreflightCase) -> Iterator[Finding]:
     for joint in case.matched.joints:
         binding = robot.actuator_of(joint)
         if not own and binding.kind not in ("motor", "position", "pid"):
-            text = f"is a {binding.kind} actuator: neither a motor for PD nor a position actuator"
-            yield error("actuator-kind", ACTOR, (binding.actuator,), text)
+            yield error("actuator-kind", ACTOR, (binding.actuator,), here=binding.kind)
         if abs(binding.factor) != 1.0 and binding.kind == "motor":
-            text = (
-                f"has gear·gain {binding.factor:g}; gains are at the joint, the controller divides"
-            )
-            yield note("gear", ACTOR, (binding.actuator,), text)
+            yield note("gear", ACTOR, (binding.actuator,), here=binding.factor, expected=1.0)
     kinds = {robot.actuator_of(j).kind == "motor" for j in case.matched.joints}
     if len(kinds) == 2 and not own:
-        yield error("actuator-kind", ACTOR, (), "some actuators are motors, others take positions")
+        yield error("actuator-kind", ACTOR, form="actuator-kind mixed")
     if case.found.kp is None and not robot.is_servo and not own:
-        yield error("no-gains", ACTOR, (), "motors need gains, and the files have none")
+        yield error("no-gains", ACTOR)

@@ -9,7 +9,7 @@ from imgui_bundle import imgui
 from mjrig.components.importers.policy_import import report_data
 from mjrig.components.importers.sources.flags import FLAGS, ReplacementOptions
 from mjrig.core.errors import BindingError
-from mjrig.core.findings import Level, counted, lines_of
+from mjrig.core.findings import Level
 from mjrig.core.names import listed
 from mjrig.core.properties.component import ActorComponent, component_named
 from mjrig.core.scene.editing.actuator_conversion import as_motors
@@ -24,6 +24,8 @@ from mjrig.editor.ui.colours import AMBER, GREY, RED
 from mjrig.editor.ui.dialogs import Dialog
 from mjrig.editor.ui.layout import size
 from mjrig.editor.ui.option_fields import option_fields
+from mjrig.lab.findings.ranking import count_by_severity
+from mjrig.lab.findings.ranking import lines as finding_lines
 
 # Import dialog ------------------------------------------------------------------------------------
 # ImportDialog: the pre-flight of a dropped policy, before anything is changed.
@@ -144,11 +146,11 @@ class ImportDialog(Dialog):
 
     def _findings(self, offer: Offer) -> None:
         found = offer.imported.findings
-        imgui.separator_text(tr("Pre-flight: {found}", found=counted(found)))
+        imgui.separator_text(tr("Pre-flight: {found}", found=count_by_severity(found)))
         imgui.push_text_wrap_pos(0.0)
         for finding in found:
-            for line in lines_of([finding]):
-                imgui.text_colored(_COLOURS[finding.level], window_words(line.strip()))
+            for line in finding_lines([finding]):
+                imgui.text_colored(_COLOURS[finding.severity], window_words(line.strip()))
         imgui.pop_text_wrap_pos()
         data = self._data
         takes = (

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from imgui_bundle import imgui
 
@@ -15,6 +15,7 @@ from mjrig.editor.text import tr
 from mjrig.editor.ui.colours import AMBER, GREEN, GREY, RED
 from mjrig.editor.ui.panel import Panel
 from mjrig.lab.check.preflight import ActuatorRow, findings, rows
+from mjrig.lab.findings.remedies import apply
 
 # Preflight ----------------------------------------------------------------------------------------
 # Preflight: the check of the edited scene, on a world of its own, renewed after every edit.
@@ -33,7 +34,7 @@ class Checked:
 
     def count(self, level: Level) -> int:
         """How many findings are of a level."""
-        return sum(1 for found in self.findings if found.level is level)
+        return sum(1 for found in self.findings if found.severity is level)
 
 
 class Preflight:
@@ -150,7 +151,7 @@ class CheckPanel(Panel):
                 self._bindings(actor, table)
 
     def _finding(self, finding: Finding) -> None:
-        imgui.text_colored(COLOURS[finding.level], str(finding.level))
+        imgui.text_colored(COLOURS[finding.severity], str(finding.severity))
         imgui.same_line()
         if imgui.text_link(finding.where):
             self._select(finding)
@@ -188,7 +189,7 @@ class CheckPanel(Panel):
         def edit() -> None:
             name = tr("Fix {where}: {remedy}", where=finding.where, remedy=remedy.text)
             with self.state.session.edit(name) as scene:
-                remedy.apply(scene)
+                apply([replace(finding, remedies=(remedy,))], scene)
 
         return self.state.attempt(edit, "check")
 

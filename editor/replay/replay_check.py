@@ -12,12 +12,13 @@ from pathlib import Path
 
 from mjrig.core.errors import MjrigError
 from mjrig.core.files.atomic_writes import write_atomically
+from mjrig.core.findings import Finding
 from mjrig.core.processes.child_process import ChildEndedError, ChildProcess
 from mjrig.editor.replay import replay_worker
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.text import tr
-from mjrig.lab.replay.finding import ReplayFinding
-from mjrig.lab.replay.repairs import edited_policy, policy_file, policy_path, set_in_scene
+from mjrig.lab.findings.remedies import apply
+from mjrig.lab.replay.repairs import policy_file, policy_path
 from mjrig.lab.report.content import Report
 
 
@@ -26,7 +27,7 @@ class Answer:
     """The result of a check: its report, the findings in it, and the folder of its files."""
 
     report: Report
-    diagnosis: Sequence[ReplayFinding]
+    diagnosis: Sequence[Finding]
     folder: Path
 
     def save(self, folder: Path) -> Path:
@@ -55,7 +56,7 @@ class Check:
 
     def __init__(self, state: EditorState, source: Path, settings: Mapping[str, object]) -> None:
         #: The report and its findings, or why there is none; None: there is no answer yet.
-        self._received: tuple[Report, Sequence[ReplayFinding]] | str | None = None
+        self._received: tuple[Report, Sequence[Finding]] | str | None = None
         self._folder = tempfile.TemporaryDirectory(prefix="mjrig-replay-")
         scene = state.scene
         job = {
@@ -114,7 +115,7 @@ class Check:
 # Fix: the edits of a finding, made as one edit of the scene that can be undone.
 
 
-def fix(state: EditorState, finding: ReplayFinding, robot: str = "") -> list[str]:
+def fix(state: EditorState, finding: Finding, robot: str = "") -> list[str]:
     """Repair a finding in the open scene; returns what was changed, one line each.
 
     A policy file is left alone: its repaired copy is written beside it, and the scene uses that.
@@ -122,22 +123,16 @@ def fix(state: EditorState, finding: ReplayFinding, robot: str = "") -> list[str
     Raises:
         MjrigError: a value does not fit, or there is no policy file; nothing was changed.
     """
-    mine = [e for e in finding.fix if e.file == "scene"]
-    theirs = [e for e in finding.fix if e.file == "policy"]
-    with state.session.edit(tr("Fix {what}", what=finding.what)) as scene:
-        said = set_in_scene(scene, mine)
-        if theirs:
-            path = policy_file(scene, robot)
-            if path is None:
-                raise MjrigError(
-                    tr("{what} is repaired in a policy file, and there is none", what=finding.what)
-                )
-            text, changes = edited_policy(path, theirs)
+    with state.session.edit(tr("Fix {what}", what=finding.kind)) as scene:
+        path = policy_file(scene, robot)
+        applied = apply([finding], scene, path)
+        lines = applied.lines
+        if path is not None and applied.policy_text:
             copy = _free(path)
-            write_atomically(copy, text)
+            write_atomically(copy, applied.policy_text)
             scene.set(f"{policy_path(scene, robot)}.file", str(copy))
-            said += [*changes, tr("written to {copy}", copy=copy)]
-    return said
+            lines = [*lines, tr("written to {copy}", copy=copy)]
+    return lines
 
 
 def _free(path: Path) -> Path:

@@ -8,6 +8,7 @@ from pathlib import Path
 from imgui_bundle import imgui
 
 from mjrig.cli.replay_folder import SUFFIXES
+from mjrig.core.findings import Finding
 from mjrig.editor.replay.playback import MODES, RATES, Replaying, parse_hints
 from mjrig.editor.replay.recorded_plot import RecordedPlot
 from mjrig.editor.replay.replay_check import Answer, Check, fix
@@ -20,7 +21,6 @@ from mjrig.editor.ui.number_cell import whole_number_cell
 from mjrig.editor.ui.panel import Panel
 from mjrig.editor.ui.path_dialog import PathDialog
 from mjrig.editor.ui.report_view import draw_report
-from mjrig.lab.replay.finding import ReplayFinding
 
 #: Perturbed runs of a policy at most.
 MOST_TRIALS = 50
@@ -301,12 +301,12 @@ class ReplayPanel(Panel):
 
     def _offer_fix(self, answer: Answer, i: int) -> None:
         finding = answer.diagnosis[i]
-        if finding.fix:
+        if finding.edits:
             if imgui.small_button(tr("Fix###fix {number}", number=i + 1)):
                 self.state.attempt(partial(self.fix, finding))
             imgui.set_item_tooltip(tr("Make the edit that repairs it; Undo takes it back"))
 
-    def fix(self, finding: ReplayFinding) -> None:
+    def fix(self, finding: Finding) -> None:
         """Repair a finding in the scene."""
         for line in fix(self.state, finding, self.replaying.robot):
             self.state.console.say(tr("fixed: {line}", line=line))

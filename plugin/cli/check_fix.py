@@ -9,6 +9,7 @@ from mjrig.core.names import suggestion
 from mjrig.core.scene.editing.scene import Scene
 from mjrig.core.sim.world import World
 from mjrig.lab.check.preflight import findings
+from mjrig.lab.findings.remedies import apply
 
 
 def fix(scene: Scene, codes: Sequence[str], *, is_changed: bool) -> Iterator[str]:
@@ -30,12 +31,12 @@ def fix(scene: Scene, codes: Sequence[str], *, is_changed: bool) -> Iterator[str
         raise PropertyError("--fix would also write the values of --set and --var; drop them")
     check_rewritable(scene)
     found = findings(World(scene))
-    known = {finding.code for finding in found}
+    known = {finding.kind for finding in found}
     for code in codes:
         if code not in known:
             hint = suggestion(code, known) if known else "there are no findings"
             raise PropertyError(f"no finding is of code {code!r}; {hint}")
-    chosen = [f for f in found if (f.code in codes if codes else f.level is not Level.NOTE)]
+    chosen = [f for f in found if (f.kind in codes if codes else f.severity is not Level.NOTE)]
     before = scene.to_text()
     for finding in chosen:
         yield from _fixed(scene, finding)
@@ -48,13 +49,13 @@ def fix(scene: Scene, codes: Sequence[str], *, is_changed: bool) -> Iterator[str
 
 
 def _fixed(scene: Scene, finding: Finding) -> Iterator[str]:
-    name = f"[{finding.code}] {finding.where}"
+    name = f"[{finding.kind}] {finding.where}"
     if not finding.remedies:
         yield f"not fixed {name}: {finding.by_hand or finding.fix or finding.text}"
         return
     try:
-        finding.remedies[0].apply(scene)
+        apply([finding], scene)
     except MjrigError as error:  # an earlier fix may exclude it
         yield f"not fixed {name}: {error}"
         return
-    yield from (f"fixed {name}: {edit}" for edit in finding.remedies[0].edits)
+    yield from (f"fixed {name}: {edit}" for edit in finding.edits)

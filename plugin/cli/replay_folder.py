@@ -135,7 +135,7 @@ def table(results: Mapping[str, Replay | str]) -> list[str]:
                 "-" if error is None else f"{error:.3g}",
                 "-" if first is None else f"{first['time']:.3f} s {first['joint']}",
                 "fell" if result.fell else "",
-                f"{finding.what} {finding.where}".strip() if finding is not None else "",
+                " ".join((finding.kind, *finding.names)) if finding is not None else "",
             )
         )
     head = ("recording", "verdict", "largest error", "first divergence", "", "first finding")

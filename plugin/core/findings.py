@@ -1,11 +1,14 @@
-"""Findings: what is wrong, where, how severe, and the remedies as edits of the scene."""
+"""Findings: what is wrong, where, how severe, and the remedies as edits of scene or policy file.
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+A finding is data. Its sentence comes from the table in `mjrig.lab.findings.texts`.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
-from typing import Any
+from typing import Any, ClassVar
 
-from mjrig.core.names import Slots, how_many, literal
+from mjrig.core.names import Slots, literal
 from mjrig.core.pattern_program import pattern_budget
 from mjrig.core.properties.has_properties import HasProperties
 from mjrig.core.properties.nested_kinds import NestedList
@@ -15,7 +18,7 @@ from mjrig.core.scene.scene_paths import find
 from mjrig.core.yaml_text.formatting import format_flow
 
 # Remedy -------------------------------------------------------------------------------------------
-# Remedy: what resolves a finding, as edits of the scene.
+# Remedy: what resolves a finding, as edits.
 
 
 #: Names of actuators or joints, each with its aliases.
@@ -31,25 +34,35 @@ class How(StrEnum):
 
 
 @dataclass(frozen=True)
-class SceneEdit:
-    """One change of a scene.
+class RepairEdit:
+    """One change of a scene, or of a policy file.
 
     Attributes:
-        path: a property, as `Scene.set` takes it; `scene.actors` are the actors themselves.
-        value: what it is set to; ADD: what is appended to the list; PATCH: values by name, merged
-            into what is written.
+        path: a property, as `Scene.set` takes it; `scene.actors` are the actors themselves. In a
+            policy file the same from its top: `observation.terms[2].scale`.
+        value: the new value; ADD: the item to append to the list; PATCH: values by name, merged
+            into the written ones.
         how: one of these.
         among: for PATCH all that have a value, so that patterns written before keep the others.
+        file: `scene` or `policy`.
+        changed: the part of a longer value that changes: `FL_calf 60 → 45`; empty: all of it.
     """
 
     path: str
     value: Any
     how: How = How.SET
     among: Names = ()
+    file: str = "scene"
+    changed: str = ""
 
     def __str__(self) -> str:
-        said = format_flow(self.value)
-        return f"{self.path}: {said}" if self.how is How.SET else f"{self.path}: {self.how} {said}"
+        value = format_flow(self.value)
+        how = "" if self.how is How.SET else f"{self.how} "
+        return f"{self.path}: {how}{value}"
+
+    def data(self) -> dict[str, Any]:
+        """For JSON."""
+        return {name: getattr(self, name) for name in ("file", "path", "how", "value", "changed")}
 
     def apply(self, scene: Scene) -> None:
         """Make the change.
@@ -106,7 +119,7 @@ class Remedy:
     """One way out, as the fix of its finding words it, and the edits that make it."""
 
     text: str
-    edits: tuple[SceneEdit, ...]
+    edits: tuple[RepairEdit, ...]
 
     def apply(self, scene: Scene) -> None:
         """Make all edits, or none.
@@ -121,23 +134,23 @@ class Remedy:
 
 def setting(text: str, path: str, value: object) -> Remedy:
     """Set one property."""
-    return Remedy(text, (SceneEdit(path, value),))
+    return Remedy(text, (RepairEdit(path, value),))
 
 
 def adding(text: str, path: str, value: object) -> Remedy:
     """Append to one list."""
-    return Remedy(text, (SceneEdit(path, value, How.ADD),))
+    return Remedy(text, (RepairEdit(path, value, How.ADD),))
 
 
 def patching(text: str, path: str, value: Mapping[str, Any], among: Iterable[Any]) -> Remedy:
     """Set some values of a property that has one for each joint or actuator."""
     names = tuple(tuple(aliases) for aliases in among)
-    return Remedy(text, (SceneEdit(path, dict(value), How.PATCH, names),))
+    return Remedy(text, (RepairEdit(path, dict(value), How.PATCH, names),))
 
 
 def combined(remedies: Sequence[Remedy]) -> Remedy:
     """The same way out for several: patches of one property are one edit."""
-    edits: list[SceneEdit] = []
+    edits: list[RepairEdit] = []
     for edit in (edit for remedy in remedies for edit in remedy.edits):
         same = [e for e in edits if (e.path, e.how, e.among) == (edit.path, edit.how, edit.among)]
         if same and edit.how is How.PATCH:
@@ -149,7 +162,7 @@ def combined(remedies: Sequence[Remedy]) -> Remedy:
 
 
 # Finding ------------------------------------------------------------------------------------------
-# Finding: one result of the pre-flight, its severity, and the fix.
+# Finding: one thing that is wrong or worth knowing, as data.
 
 
 class Level(StrEnum):
@@ -160,31 +173,68 @@ class Level(StrEnum):
     NOTE = "note"
 
 
-_ORDER = tuple(Level)
 #: How many names are shown.
 SHOWN = 8
+#: A finding that explains this fraction of an error is a claim, below it is a suspicion.
+CONFIDENT = 0.8
+
+
+def _values(finding: "Finding", part: str) -> str:
+    """The text of a finding in a process that has no sentences: its values."""
+    return f"{finding.kind}: {finding.here}, expected {finding.expected}" if part == "text" else ""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One finding.
+    """One finding, as data; `mjrig.lab.findings` has the sentence of each kind.
 
-    `code` is a short, stable name to filter by. `names` are what it is about on
-    `actor`: actuators, joints, bodies or a component; empty: the actor itself, and without an
-    actor the world. `fix` is what would be right; empty: evident from the text. `spelled`:
-    the text has the names already, each with its own numbers. `remedies` are the ways out that
-    are edits of the scene; `by_hand` is why none of them is.
+    Attributes:
+        kind: a short, stable name to filter by: `no-limit`, `kp`, `joint order`.
+        severity: error, warning or note.
+        actor: what it is about; empty: the world.
+        names: actuators, joints, bodies, components or observation terms; empty: the actor itself.
+        here: the value here; a mapping: by name.
+        expected: the value that would be right, or that a recording has.
+        unit: of both values; empty: they have none.
+        evidence: the numbers behind it, by name.
+        share: the fraction of an error that it explains; None: that was not tried.
+        remedies: the ways out that are edits of the scene or of the policy file.
+        obstacle: why the remedies that it had cannot be applied.
+        form: the sentence in the table, for kinds that have several; empty: the kind's.
+        spelled: whether the sentence has the names already, each with its value.
     """
 
-    level: Level
-    code: str
-    actor: str
-    names: tuple[str, ...]
-    text: str
-    fix: str = ""
-    spelled: bool = False
+    #: Makes `text`, `fix` and `by_hand`; `mjrig.lab.findings.rendering` sets it.
+    wording: ClassVar[Callable[["Finding", str], str]] = _values
+
+    kind: str
+    severity: Level
+    actor: str = ""
+    names: tuple[str, ...] = ()
+    here: Any = None
+    expected: Any = None
+    unit: str = ""
+    evidence: Mapping[str, Any] = field(default_factory=dict)
+    share: float | None = None
     remedies: tuple[Remedy, ...] = ()
-    by_hand: str = ""
+    obstacle: str = ""
+    form: str = ""
+    spelled: bool = False
+
+    @property
+    def confidence(self) -> str:
+        """`certain`: it explains nearly all of an error, or does not need to; else `suspected`."""
+        return "certain" if self.share is None or self.share >= CONFIDENT else "suspected"
+
+    @property
+    def is_cause(self) -> bool:
+        """Whether it is claimed as the cause of an error: it explains nearly all of it."""
+        return self.share is not None and self.share >= CONFIDENT
+
+    @property
+    def edits(self) -> tuple[RepairEdit, ...]:
+        """The edits of the first remedy."""
+        return self.remedies[0].edits if self.remedies else ()
 
     @property
     def where(self) -> str:
@@ -204,96 +254,62 @@ class Finding:
         prefix = f"{self.actor}." if self.actor else ""
         return [prefix + name for name in self.names] or [self.actor or "world"]
 
+    @property
+    def text(self) -> str:
+        """The sentence: what is wrong."""
+        return self.wording("text")
+
+    @property
+    def fix(self) -> str:
+        """What would be right, as a sentence; empty: that is evident from the text."""
+        return self.wording("fix")
+
+    @property
+    def by_hand(self) -> str:
+        """Why no remedy is an edit; empty if one is."""
+        return "" if self.remedies else self.obstacle or self.wording("by_hand")
+
     def __str__(self) -> str:
         return f"{self.where}: {self.text}" + (f"; {self.fix}" if self.fix else "")
 
-    def data(self) -> dict[str, object]:
-        """The finding as plain data."""
-        remedies = [
-            {"text": r.text, "edits": [str(edit) for edit in r.edits]} for r in self.remedies
-        ]
+    def data(self) -> dict[str, Any]:
+        """The finding as plain data, for JSON; `edits` has one list for each remedy."""
         return {
-            "level": str(self.level),
-            "code": self.code,
+            "kind": self.kind,
+            "severity": str(self.severity),
             "where": self.paths,
+            "here": self.here,
+            "expected": self.expected,
+            "unit": self.unit,
+            "evidence": dict(self.evidence) | ({} if self.share is None else {"share": self.share}),
+            "edits": [[edit.data() for edit in remedy.edits] for remedy in self.remedies],
             "text": self.text,
             "fix": self.fix,
-            **({"remedies": remedies} if remedies else {}),
         }
 
 
-def error(
-    code: str, actor: str, names: Iterable[str], text: str, fix: str = "", **more: Any
-) -> Finding:
+def error(kind: str, actor: str, names: Iterable[str] = (), **values: Any) -> Finding:
     """A finding that makes the simulation meaningless."""
-    return Finding(Level.ERROR, code, actor, tuple(names), text, fix, **more)
+    return _finding(Level.ERROR, kind, actor, names, values)
 
 
-def warning(
-    code: str, actor: str, names: Iterable[str], text: str, fix: str = "", **more: Any
-) -> Finding:
+def warning(kind: str, actor: str, names: Iterable[str] = (), **values: Any) -> Finding:
     """A finding that is probably a mistake."""
-    return Finding(Level.WARNING, code, actor, tuple(names), text, fix, **more)
+    return _finding(Level.WARNING, kind, actor, names, values)
 
 
-def note(
-    code: str, actor: str, names: Iterable[str], text: str, fix: str = "", **more: Any
-) -> Finding:
+def note(kind: str, actor: str, names: Iterable[str] = (), **values: Any) -> Finding:
     """A finding for information."""
-    return Finding(Level.NOTE, code, actor, tuple(names), text, fix, **more)
+    return _finding(Level.NOTE, kind, actor, names, values)
 
 
-def arranged(found: Iterable[Finding]) -> list[Finding]:
-    """Most severe first; equal findings about several names or actors are merged."""
-    merged: dict[tuple[str, ...], Finding] = {}
-    for finding in found:
-        key = (finding.level, finding.code, finding.actor, finding.text, finding.fix)
-        before = merged.get(key)
-        names = finding.names if before is None else (*before.names, *finding.names)
-        remedies = _remedies([*([before] if before else []), finding])
-        merged[key] = replace(finding, names=tuple(dict.fromkeys(names)), remedies=remedies)
-    return sorted(_of_copies(merged.values()), key=lambda f: (_ORDER.index(f.level), f.code))
+_FIELDS = frozenset(f.name for f in fields(Finding)) - {"evidence"}
 
 
-def _of_copies(found: Iterable[Finding]) -> list[Finding]:
-    """Equal findings about the same names on several actors, merged into one of the world."""
-    alike: dict[Finding, list[Finding]] = {}
-    for finding in found:
-        alike.setdefault(replace(finding, actor="", remedies=()), []).append(finding)
-    return [
-        same[0]
-        if len(same) == 1
-        else replace(one, names=tuple(_paths(same)), spelled=False, remedies=_remedies(same))
-        for one, same in alike.items()
-    ]
-
-
-def _remedies(found: Sequence[Finding]) -> tuple[Remedy, ...]:
-    """The ways out of several findings with the same fix."""
-    return tuple(combined(same) for same in zip(*(f.remedies for f in found), strict=False))
-
-
-def _paths(found: Iterable[Finding]) -> Iterator[str]:
-    for finding in found:
-        yield from [finding.actor] if finding.spelled else finding.paths
-
-
-def counted(found: Sequence[Finding]) -> str:
-    """`1 error, 2 warnings`, or `none`."""
-    counts = [(sum(f.level is level for f in found), level) for level in _ORDER]
-    return ", ".join(how_many(n, level) for n, level in counts if n) or "none"
-
-
-def lines_of(found: Iterable[Finding]) -> list[str]:
-    """Findings as lines of text, the fix on a line of its own."""
-    lines = []
-    for finding in found:
-        lines.append(f"  {finding.level} [{finding.code}] {finding.where}: {finding.text}")
-        if finding.fix:
-            lines.append(f"    fix: {finding.fix}")
-    return lines
-
-
-def either(ways: Sequence[str]) -> str:
-    """Alternatives as one sentence: `a, or b, or c`."""
-    return ", or ".join(ways)
+def _finding(
+    severity: Level, kind: str, actor: str, names: Iterable[str], values: dict[str, Any]
+) -> Finding:
+    """Values that are not fields are evidence."""
+    evidence = {name: value for name, value in values.items() if name not in _FIELDS}
+    given = {name: value for name, value in values.items() if name in _FIELDS}
+    return Finding(kind, severity, actor, tuple(names), evidence=evidence, **given)

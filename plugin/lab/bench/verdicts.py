@@ -80,9 +80,9 @@ def suspicions(entrant: Entrant) -> list[str]:
     assert entrant.scene is not None
     world = build_world(entrant.scene)
     notes = [
-        f"pre-flight {finding.level}: {finding.where}: {finding.text}"
+        f"pre-flight {finding.severity}: {finding.where}: {finding.text}"
         for finding in findings(world)
-        if finding.level is not Level.NOTE
+        if finding.severity is not Level.NOTE
     ]
     try:
         order = _order(world, entrant.actor)

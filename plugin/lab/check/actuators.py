@@ -11,7 +11,7 @@ from mjrig.core.control.controller import ArticulationController
 from mjrig.core.control.effort_limits import model_ranges, our_limit, owned, symmetric
 from mjrig.core.findings import Finding, Remedy, adding, note, patching, setting, warning
 from mjrig.core.model.binding import ActuatorBinding
-from mjrig.core.names import listed, literal
+from mjrig.core.names import literal
 from mjrig.lab.check.feedback_loops import SERVOS
 
 # Drives -------------------------------------------------------------------------------------------
@@ -29,9 +29,7 @@ def _about_controllers(robot: Articulation) -> Iterator[Finding]:
     for controller in robot.controllers:
         who = (controller._role,)
         if not controller.is_bound:
-            text = "owns no actuator: nothing its patterns match can be bound"
-            fix, more = _way_out(robot, controller)
-            yield warning("owns-nothing", robot.name, who, text, fix, **more)
+            yield warning("owns-nothing", robot.name, who, **_way_out(robot, controller))
         elif not controller.enabled and controller.follows_pose:
             motors = [b.actuator for b in controller.bindings if b.kind == "motor"]
             if motors:
@@ -39,41 +37,34 @@ def _about_controllers(robot: Articulation) -> Iterator[Finding]:
                     "disabled",
                     robot.name,
                     who,
-                    f"is disabled: position setpoints in rad go as torque to {listed(motors)}",
-                    "enabled: true, or leave the controller out",
+                    here=False,
+                    expected=True,
+                    motors=motors,
                     remedies=(
                         setting("enabled: true", f"{robot.name}.{controller._role}.enabled", True),
                     ),
                 )
 
 
-def _way_out(robot: Articulation, controller: ArticulationController) -> tuple[str, dict[str, Any]]:
-    """What makes actuators ownable, in the words of a scene, and as edits of it."""
+def _way_out(robot: Articulation, controller: ArticulationController) -> dict[str, Any]:
+    """What makes actuators ownable: the form of the finding, its values and remedies."""
     skipped, actor = controller.bindings.skipped, robot.name
     if not skipped:
         added = {"type": "MotorActuator", "joint": ".*"}
-        remedy = adding("add motors", f"{actor}.actuators", added)
-        fix = 'add actuators: to the actor, as in actuators: [{type: MotorActuator, joint: ".*"}]'
-        return fix, {"remedies": (remedy,)}
+        return {"remedies": (adding("add motors", f"{actor}.actuators", added),)}
     names = {name for name, _ in skipped}
     reason = f"{skipped[0][0]} {skipped[0][1]}"
     kinds = {b.kind for b in robot.actuators if b.actuator in names and b.on_joint}
     if "position" in kinds:
         servo = next(b.actuator for b in robot.actuators if b.kind == "position" and b.on_joint)
-        fix = (
-            f"{reason}: use_motors: true on the actor makes motors of its position actuators; or "
-            "leave this controller out and give them other gains, as in "
-            f'native_gains: {{kp: {{"{literal(servo)}": 40}}}}'
-        )
-        return fix, {"remedies": (setting("use_motors: true", f"{actor}.use_motors", True),)}
+        remedy = setting("use_motors: true", f"{actor}.use_motors", True)
+        values = {"reason": reason, "servo": literal(servo)}
+        return {"form": "owns-nothing servos", "remedies": (remedy,), **values}
     if kinds & set(SERVOS):
-        motors = 'actuators: [{type: MotorActuator, replaces: ".*"}]'
         added = {"type": "MotorActuator", "replaces": ".*"}
         remedy = adding("put motors in their place", f"{actor}.actuators", added)
-        return f"{reason}: {motors} on the actor puts motors in their place", {
-            "remedies": (remedy,)
-        }
-    return reason, {"by_hand": "which actuators it is to own is for you to say"}
+        return {"form": "owns-nothing others", "remedies": (remedy,), "reason": reason}
+    return {"form": "owns-nothing unknown", "reason": reason}
 
 
 def _about_joints(robot: Articulation) -> Iterator[Finding]:
@@ -87,25 +78,16 @@ def _about_joints(robot: Articulation) -> Iterator[Finding]:
         servos = [b for b in bindings if b.actuator_id not in owned and b.kind in SERVOS]
         where = (bindings[0].joint,)
         if len(ours) > 1:
-            yield warning(
-                "two-actuators",
-                robot.name,
-                where,
-                "two or more owned actuators act on this joint: "
-                f"{listed(b.actuator for b in ours)}; each applies its full effort",
-                "leave one out of the controller's actuators: patterns",
-                by_hand="which of them is to drive the joint is for you to say",
-            )
+            yield warning("two-actuators", robot.name, where, here=[b.actuator for b in ours])
         elif (ours and servos) or len(servos) > 1:
             both = [*ours, *servos]
             yield warning(
                 "two-actuators",
                 robot.name,
                 where,
-                "two or more actuators hold this joint: "
-                + ", ".join(f"{b.actuator} ({b.kind})" for b in both)
-                + "; their stiffnesses add up",
-                f"remove one, as in removed: [{both[-1].actuator}]",
+                form="two-actuators stiff",
+                here=[f"{b.actuator} ({b.kind})" for b in both],
+                last=both[-1].actuator,
                 remedies=(
                     adding(
                         f"remove {both[-1].actuator}",
@@ -124,9 +106,7 @@ def _about_the_undriven(robot: Articulation, model: Any) -> Iterator[Finding]:
             yield note(
                 "no-actuators",
                 robot.name,
-                (),
-                f"has {len(joints)} hinge and slide joints and no actuator: nothing can move it",
-                'add them, as in actuators: [{type: MotorActuator, joint: ".*"}]',
+                here=len(joints),
                 remedies=(
                     adding(
                         "add motors",
@@ -141,9 +121,7 @@ def _about_the_undriven(robot: Articulation, model: Any) -> Iterator[Finding]:
         yield note(
             "no-controller",
             robot.name,
-            (),
-            f"has no controller: setpoints go as torque to its motors {listed(motors)}",
-            "components: [{type: PDController}]",
+            here=motors,
             remedies=(
                 adding("add a PDController", f"{robot.name}.components", {"type": "PDController"}),
             ),
@@ -154,8 +132,6 @@ def _about_the_undriven(robot: Articulation, model: Any) -> Iterator[Finding]:
 # Pre-flight: the limits of actuators and joints.
 
 
-DATASHEET = "the motor's data sheet has the number"
-_IN_MODEL = "give it a forcerange in the model"
 #: How far past its range a target may lead a joint, as a part of that range: a gripper squeezes.
 FAR = 0.25
 
@@ -182,11 +158,9 @@ def _about_limit(
     limit, unit, who = gains["torque_limit"], binding.effort_unit, (binding.actuator,)
     known = model_ranges(binding)
     if not known and math.isinf(our_limit(controller, index)):
-        text = "has no effort limit, neither here nor in the model"
-        fix = "torque_limit: the motor's peak effort"
-        yield warning("no-limit", robot.name, who, text, fix, by_hand=DATASHEET)
+        yield warning("no-limit", robot.name, who)
     if limit == 0.0:
-        yield warning("zero-limit", robot.name, who, "torque limit 0: it cannot apply any effort")
+        yield warning("zero-limit", robot.name, who, here=0.0, unit=unit)
     if not known or math.isinf(limit):
         return
     name, bound = min(((n, symmetric(r)) for n, r in known.items()), key=lambda item: item[1])
@@ -195,9 +169,10 @@ def _about_limit(
             "limit-above-model",
             robot.name,
             who,
-            f"torque limit {limit:g} {unit} is above the model's {name} ({bound:g} {unit}), "
-            "which wins",
-            f"torque_limit: {bound:g} shows clipping where it happens" if bound else "",
+            here=limit,
+            expected=bound,
+            unit=unit,
+            attribute=name,
             remedies=_lowered(robot, controller, binding, bound) if bound else (),
         )
     elif limit > bound:
@@ -205,8 +180,10 @@ def _about_limit(
             "limit-above-model",
             robot.name,
             who,
-            f"no torque limit is given, and the default of {limit:g} {unit} is above the model's "
-            "own limits, which win",
+            form="limit-above-model default",
+            here=limit,
+            expected=bound,
+            unit=unit,
         )
 
 
@@ -235,25 +212,17 @@ def _about_direct(robot: Articulation) -> Iterator[Finding]:
         if binding.kind not in ("motor", *SERVOS) or model_ranges(binding) or not binding.gear:
             continue  # without gear there is no effort to limit
         is_servo = binding.kind in SERVOS and binding.ctrl_range is not None
-        if is_servo:
-            text = "has no force limit: its ctrlrange bounds the target, not the effort"
-        elif binding.ctrl_range is None:
-            text = "is driven directly and has neither ctrlrange nor forcerange"
-        else:
+        if not is_servo and binding.ctrl_range is not None:
             continue
-        fix = _force_limit(robot, binding) if binding.kind in SERVOS else _IN_MODEL
-        yield note("no-limit", robot.name, (binding.actuator,), text, fix, by_hand=DATASHEET)
+        unbounded = "no-limit servo unbounded" if binding.kind in SERVOS else "no-limit motor"
+        form, name = "no-limit servo" if is_servo else unbounded, binding.actuator
+        yield note("no-limit", robot.name, (name,), form=form, literal=literal(name))
 
 
 def _direct(robot: Articulation) -> Iterator[ActuatorBinding]:
     """The actuators with one output that no controller owns."""
     taken = {b.actuator_id for c in robot.controllers for b in c.bindings}
     yield from (b for b in robot.actuators if b.actuator_id not in taken and b.output_count == 1)
-
-
-def _force_limit(robot: Articulation, binding: ActuatorBinding) -> str:
-    name = literal(binding.actuator)
-    return f'give it one: native_gains: {{forcerange: {{"{name}": [low, high]}}}}'
 
 
 def _about_targets(robot: Articulation, model: Any) -> Iterator[Finding]:
@@ -276,10 +245,12 @@ def _about_targets(robot: Articulation, model: Any) -> Iterator[Finding]:
             "ctrlrange-past-joint",
             robot.name,
             (binding.actuator,),
-            f"ctrlrange {given[0]:g} {given[1]:g} takes the joint from {low:.4g} to {high:.4g} "
-            f"{'rad' if turns else 'm'}, far past its range {joint[0]:.4g} {joint[1]:.4g}: targets "
-            "there press it against its stop" + ("; it looks like degrees" if as_degrees else ""),
-            f"ctrlrange {value[0]:g} {value[1]:g}, in native_gains or in the model",
+            here=list(given),
+            expected=value,
+            unit="rad" if turns else "m",
+            reach=[low, high],
+            range=list(joint),
+            in_degrees=as_degrees,
             remedies=_within_joint(robot, binding, value),
         )
 
@@ -333,9 +304,9 @@ def _upside_down(robot: Articulation, name: str, ranges: dict[str, Any]) -> Iter
                 "inverted-range",
                 robot.name,
                 (name,),
-                f"{attribute} {low:g} {high:g} is inverted: MuJoCo silently ignores it",
-                f"{attribute} {high:g} {low:g}",
-                by_hand="it is in the model file, which is never written",
+                here=[float(low), float(high)],
+                expected=[float(high), float(low)],
+                attribute=attribute,
             )
 
 
@@ -344,9 +315,4 @@ def _about_endless_joints(robot: Articulation) -> Iterator[Finding]:
         for _, binding, gains in owned(controller):
             turns = binding.transmission == "hinge" and binding.joint_range is None
             if turns and gains.get("kp") and getattr(controller, "clamp_targets", False):
-                yield note(
-                    "no-range",
-                    robot.name,
-                    (binding.actuator,),
-                    "clamp_targets has no effect: the joint has no range",
-                )
+                yield note("no-range", robot.name, (binding.actuator,))

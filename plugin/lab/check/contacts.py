@@ -13,7 +13,7 @@ from mjrig.core.arrays import FloatArray
 from mjrig.core.control.articulation import Articulation
 from mjrig.core.errors import PropertyError
 from mjrig.core.files.paths import head_of, root_element
-from mjrig.core.findings import Finding, Remedy, SceneEdit, adding, note, setting, warning
+from mjrig.core.findings import Finding, Remedy, RepairEdit, adding, note, setting, warning
 from mjrig.core.model.model_source import model_file
 from mjrig.core.names import listed
 from mjrig.core.scene.actor_description import ActorDescription
@@ -45,9 +45,9 @@ def about_physics(world: World, known: Collection[tuple[int, int]] = ()) -> Iter
     for body, floor, depth in _below_floors(model, data):
         sunk.add(body)
         actor, name = _split(_body_name(model, body))
-        text = f"starts {depth:.3g} m below the floor"
-        fix, more = _raised(world, actor, floor, depth)
-        yield warning("below-floor", actor, (name,), text, fix, **more)
+        values = _raise(world, actor, floor, depth)
+        form = f"below-floor {values.pop('obstacle', '')}".strip()
+        yield warning("below-floor", actor, (name,), form=form, here=depth, unit="m", **values)
     yield from _penetrations(world, sunk, known)
     yield from _same_floors(model, data)
     yield from _time_constants(model)
@@ -72,20 +72,19 @@ def _penetrations(
     floors = _floors(model)
     for (actor, other), pairs in by_actors.items():
         pairs.sort(reverse=True)
-        whom = "itself" if other == actor else other or "the floor"
-        more = f"; and {len(pairs) - SHOWN} more" if len(pairs) > SHOWN else ""
-        fix, extra = "move it away", {"by_hand": "where to is for you to say"}
-        if other == actor:
-            fix, extra = "start in another pose", {"by_hand": "which pose is for you to say"}
-        elif not other:
-            fix, extra = _raised(world, actor, floors[0] if floors else -1, pairs[0][0])
+        values: dict[str, Any] = {"other": other}
+        form = "penetration self" if other == actor else "penetration"
+        if not other:
+            values = _raise(world, actor, floors[0] if floors else -1, pairs[0][0])
+            form = f"penetration floor {values.pop('obstacle', '')}".strip()
         yield warning(
             "penetration",
             actor,
-            (),
-            f"starts inside {whom}: {'; '.join(t for _, t in pairs[:SHOWN])}{more}",
-            fix,
-            **extra,
+            form=form,
+            here=[text for _, text in pairs[:SHOWN]],
+            more=max(len(pairs) - SHOWN, 0),
+            depth=pairs[0][0],
+            **values,
         )
 
 
@@ -93,8 +92,8 @@ def _length(metres: float) -> str:
     return f"{1000 * metres:.2g} mm" if metres < 0.0995 else f"{metres:.2g} m"
 
 
-def _raised(world: World, actor: str, floor: int, depth: float) -> tuple[str, dict[str, Any]]:
-    """How to start higher, in words and as an edit; an actor's pose would move its own floor too.
+def _raise(world: World, actor: str, floor: int, depth: float) -> dict[str, Any]:
+    """How far to start higher, and the edit; an actor's pose would move its own floor too.
 
     Args:
         world: in its initial state.
@@ -105,19 +104,16 @@ def _raised(world: World, actor: str, floor: int, depth: float) -> tuple[str, di
     up = math.ceil(1e4 * depth - 1e-6) / 1e4
     owner = _owner(world.model, floor) if floor >= 0 else ""
     if not owner or owner == actor:
-        why = "its pose moves its floor too: which body is to start where is for you to say"
-        return f"start {up:g} m higher: with a keyframe, or free_bodies:", {"by_hand": why}
-    fix = f"pose: {{position: [x, y, z + {up:g}]}}"
+        return {"up": up, "obstacle": "own"}
     placed = next((p for p in world.placements.actors if p.name == actor), None)
     level = world.data.geom_xmat[floor].reshape(3, 3)[2, 2] > 1.0 - 1e-9
     if placed is None or placed.original.attach is not None or not level:
-        return fix, {"by_hand": "it stands on something that is not level, or is attached"}
+        return {"up": up, "obstacle": "tilted"}
     pose = placed.original.pose
     x, y, z = (0.0, 0.0, 0.0) if pose is None else (float(v) for v in pose.position)
     position = [x, y, float(f"{z + up:.6g}")]
-    return fix, {
-        "remedies": (setting(f"raise it by {up:g} m", f"{actor}.pose.position", position),)
-    }
+    remedy = setting(f"raise it by {up:g} m", f"{actor}.pose.position", position)
+    return {"up": up, "remedies": (remedy,)}
 
 
 def _owner(model: Any, geom: int) -> str:
@@ -212,18 +208,17 @@ def _same_floors(model: Any, data: Any) -> Iterator[Finding]:
             "two-floors",
             "",
             [n for n in names if n],
-            f"{len(names)} floors lie in one plane: everything standing there is in contact with "
-            "each of them",
-            f"scenery: false for {listed(others)}" if others else "leave one out",
+            here=len(names),
+            expected=1,
+            others=others,
             remedies=(
                 Remedy(
                     f"scenery: false for {listed(others)}",
-                    tuple(SceneEdit(f"{actor}.scenery", False) for actor in others),
+                    tuple(RepairEdit(f"{actor}.scenery", False) for actor in others),
                 ),
             )
             if others
             else (),
-            by_hand="" if others else "which of them is for you to say",
         )
 
 
@@ -241,23 +236,23 @@ def _time_constants(model: Any) -> Iterator[Finding]:
         "contact pairs": model.pair_solref,
     }
     safe = not model.opt.disableflags & int(mujoco.mjtDisableBit.mjDSBL_REFSAFE)
-    for kind, values in kinds.items():
-        fast = values[(values[:, 0] > 0.0) & (values[:, 0] < least * (1.0 - 1e-9))]
+    for kind, solref in kinds.items():
+        fast = solref[(solref[:, 0] > 0.0) & (solref[:, 0] < least * (1.0 - 1e-9))]
         if not len(fast):
             continue
-        text = (
-            f"solref time constant {fast[:, 0].min():g} s of {len(fast)} {kind} is below "
-            f"2·timestep ({least:g} s)"
-        )
         step = float(f"{fast[:, 0].min() / 2.0:g}")
-        fix = f"timestep: {step:g} at most, or solref {least:g} at least"
-        way = (setting(f"timestep: {step:g}", "sim.timestep", step),)
+        values: dict[str, Any] = {
+            "here": float(fast[:, 0].min()),
+            "expected": least,
+            "unit": "s",
+            "step": step,
+        }
+        values |= {"count": len(fast), "constraints": kind}
+        values["remedies"] = (setting(f"timestep: {step:g}", "sim.timestep", step),)
         if safe:
-            said = f"{text}; MuJoCo uses {least:g} s instead"
-            yield note("fast-solref", "", (), said, fix, remedies=way)
+            yield note("fast-solref", "", used=least, **values)
         else:
-            said = f"{text}, and refsafe is off"
-            yield warning("fast-solref", "", (), said, fix, remedies=way)
+            yield warning("fast-solref", "", form="fast-solref unsafe", **values)
 
 
 # Surroundings -------------------------------------------------------------------------------------
@@ -301,10 +296,6 @@ def _about_the_ground(robot: Articulation, model: Any, data: Any) -> Iterator[Fi
             yield warning(
                 "no-floor",
                 robot.name,
-                (),
-                "floats free, and nothing that it can touch is under it: it falls",
-                "add a floor, as in actors: [{name: floor, prop: {type: GroundProp}}], or "
-                "base: fixed",
                 remedies=(
                     adding(
                         "add a floor",
@@ -443,17 +434,16 @@ def _about_touching(robot: Articulation, model: Any, touching: Pairs) -> Iterato
             pairs.append([n.removeprefix(prefix) for n in names])
     if not pairs:
         return
-    said = "; ".join(f"{one} and {two}" for one, two in pairs[:SHOWN])
-    more = f"; and {len(pairs) - SHOWN} more" if len(pairs) > SHOWN else ""
     bodies = list(dict.fromkeys(body for pair in pairs for body in pair))
-    members = ", ".join(f"{robot.name}/{body}" for body in bodies)
     group = f"{robot.name}_links"
     yield warning(
         "links-touch",
         robot.name,
         bodies,
-        f"links touch in every pose that was tried, which holds them like a brake: {said}{more}",
-        f"collision_groups: [{{name: {group}, members: [{members}], ignores: [{group}]}}]",
+        here=[f"{one} and {two}" for one, two in pairs[:SHOWN]],
+        more=max(len(pairs) - SHOWN, 0),
+        members=[f"{robot.name}/{body}" for body in bodies],
+        group=group,
         spelled=True,
         remedies=(
             adding(
@@ -492,9 +482,7 @@ def _about_fusing(robot: Articulation, model: Any, actor: ActorDescription) -> I
             "static-links",
             robot.name,
             static,
-            f"links of the URDF without a joint stay bodies ({len(static)}); MuJoCo alone fuses "
-            "them with their parents",
-            "compiler: {fusestatic: true}",
+            here=len(static),
             spelled=True,
             remedies=(
                 setting("compiler: {fusestatic: true}", f"{robot.name}.compiler.fusestatic", True),

@@ -19,8 +19,6 @@ RATIO = 1000.0
 #: Radius of gyration over the reach of the body's geoms: above 1 no mass distribution can have it.
 WIDEST, NARROWEST = 1.5, 0.02
 
-MEASURED = "the right number is that of the real robot"
-
 
 def about_masses(robot: Articulation, model: Any, ids: NamedIds) -> Iterator[Finding]:
     """Moving bodies with an implausible mass or inertia.
@@ -59,17 +57,14 @@ def _about_inertia(robot: Articulation, model: Any, bodies: Any) -> Iterator[Fin
                 "impossible-inertia",
                 robot.name,
                 (_name(robot, model, body),),
-                f"principal inertias {a:.3g}, {b:.3g}, {c:.3g}: no body has one above the sum of "
-                "the others",
-                "correct <inertial>, or give the actor `compiler: {balanceinertia: true}`",
-                by_hand="MuJoCo balances inertias only while it compiles a model from its source",
+                here=[float(a), float(b), float(c)],
             )
 
 
 def _about_size(robot: Articulation, model: Any, bodies: Any) -> Iterator[Finding]:
     """Radius of gyration against the farthest point of the body's geoms."""
-    wide: dict[str, str] = {}
-    narrow: dict[str, str] = {}
+    wide: dict[str, tuple[float, float]] = {}
+    narrow: dict[str, tuple[float, float]] = {}
     for body in bodies:
         mass, reach = float(model.body_mass[body]), _reach(model, body)
         if mass <= 0.0 or not reach:
@@ -77,21 +72,14 @@ def _about_size(robot: Articulation, model: Any, bodies: Any) -> Iterator[Findin
         radius = float(np.sqrt(model.body_inertia[body].max() / mass))
         name = _name(robot, model, body)
         if radius > WIDEST * reach:
-            wide[name] = f"{name} {radius:.2g} m, reaches {reach:.2g} m"
+            wide[name] = radius, reach
         elif radius < NARROWEST * reach:
-            narrow[name] = f"{name} {radius:.2g} m, reaches {reach:.2g} m"
-    fix = "check the units and the frame of <inertial>"
-    if wide:
-        text = "the mass would have to lie outside the body; radius of gyration: "
-        text += "; ".join(wide.values())
-        yield warning(
-            "inertia-too-large", robot.name, wide, text, fix, spelled=True, by_hand=MEASURED
-        )
-    if narrow:
-        text = f"almost a point mass; radius of gyration: {'; '.join(narrow.values())}"
-        yield warning(
-            "inertia-too-small", robot.name, narrow, text, fix, spelled=True, by_hand=MEASURED
-        )
+            narrow[name] = radius, reach
+    for kind, sizes in {"inertia-too-large": wide, "inertia-too-small": narrow}.items():
+        if sizes:
+            here, expected = ({n: s[i] for n, s in sizes.items()} for i in (0, 1))
+            values = {"here": here, "expected": expected, "unit": "m"}
+            yield warning(kind, robot.name, sizes, spelled=True, **values)
 
 
 def _reach(model: Any, body: int) -> float:
@@ -121,26 +109,26 @@ def _about_weight(robot: Articulation, model: Any, bodies: Any) -> Iterator[Find
             "tiny-mass",
             robot.name,
             names,
-            f"weighs {min(parts[b] for b in tiny):.2g} kg of {total:.3g} kg: the solver loses "
-            "precision, and any gain is too high for it",
-            "give it its mass, or its joint armature",
-            by_hand=MEASURED,
+            here=min(parts[b] for b in tiny),
+            unit="kg",
+            total=total,
         )
-    top_heavy = {}
+    top_heavy: dict[str, float] = {}
+    loads: dict[str, float] = {}
     for body, mass in parts.items():
         carried = float(model.body_subtreemass[body]) - mass
         if body not in tiny and mass > 0.0 and carried > RATIO * mass and _bare(model, body):
             name = _name(robot, model, body)
-            top_heavy[name] = f"{name} {mass:.2g} kg carries {carried:.3g} kg"
+            top_heavy[name], loads[name] = mass, carried
     if top_heavy:
         yield note(
             "mass-ratio",
             robot.name,
             top_heavy,
-            f"a light link carries a heavy one: {'; '.join(top_heavy.values())}",
-            "armature on its joint keeps the solver precise",
+            here=top_heavy,
+            unit="kg",
+            carried=loads,
             spelled=True,
-            by_hand=MEASURED,
         )
 
 
@@ -159,5 +147,4 @@ def _about_shape(robot: Articulation, model: Any, bodies: Any) -> Iterator[Findi
     parts = dict.fromkeys(model.body_weldid[bodies].tolist())
     bare = [_name(robot, model, part) for part in parts if part not in shaped | carrying]
     if bare:
-        text = "has mass but no geom: it is invisible and has no contacts"
-        yield note("no-shape", robot.name, bare, text)
+        yield note("no-shape", robot.name, bare)

@@ -53,18 +53,23 @@ def _about_kind(robot: Articulation, model: Any, joint: str, motor: Motor) -> It
     units = ("N", "m/s", "kg"), ("N·m", "rad/s", "kg·m²")
     own, taken = units if is_linear else units[::-1]
     parts = ("effort", "speed", "armature")
-    said = ", ".join(f"{p} [{a}] as {b}" for p, a, b in zip(parts, own, taken, strict=True))
-    fix = "for a pinion of radius r: effort / r, speed · r, armature / r², output: linear"
+    read_as = [f"{p} [{a}] as {b}" for p, a, b in zip(parts, own, taken, strict=True)]
+    part = "lever of length r" if is_linear else "pinion of radius r"
+    conversion = "effort / r, speed · r, armature / r², output: linear"
     if is_linear:
-        fix = "for a lever of length r: effort · r, speed / r, armature · r², output: rotary"
+        conversion = "effort · r, speed / r, armature · r², output: rotary"
     yield warning(
         "motor-kind",
         robot.name,
         (joint,),
-        f"is a {others}, and its motor {motor} is {mine}: its numbers are taken for the joint's, "
-        f"{said}; a gear of the actuator does not change that",
-        f"a motor file with the numbers at the {others} ({fix})",
-        by_hand="what is between motor and joint is for you to say",
+        here=mine,
+        expected="rotary" if is_linear else "linear",
+        output=mine,
+        transmission=others,
+        motor=str(motor),
+        read_as=read_as,
+        part=part,
+        conversion=conversion,
     )
 
 
@@ -87,15 +92,16 @@ def _about_limit(
         return  # the model's own limit is the tighter one, which `limit-above-model` is about
     path = f"{robot.name}.{controller._role}.torque_limit"
     among = [b.names for b in controller.bindings]
-    fix = f"torque_limit: {peak:g}"
     value = {binding.actuator: float(f"{peak:g}")}
     yield warning(
         "motor-limit",
         robot.name,
         (binding.actuator,),
-        f"torque limit {limit:g} N·m is more than its motor {motor} can drive with ({peak:g} N·m)",
-        fix,
-        remedies=(patching(fix, path, value, among),),
+        here=limit,
+        expected=peak,
+        unit="N·m",
+        motor=str(motor),
+        remedies=(patching(f"torque_limit: {peak:g}", path, value, among),),
     )
 
 
@@ -112,28 +118,24 @@ def _about_clamps(
         limits = {p.name: getattr(clamp, p.name) for p in clamp.properties()}
         in_place = [n for n in _SPEEDS if n in limits]
         for name in in_place:
-            text = f"{type(clamp).__name__} of the controller comes in place of the torque-speed "
-            yield note("motor-overridden", robot.name, who, f"{text}limits of its motor {motor}")
+            clamp_name = type(clamp).__name__
+            yield note("motor-overridden", robot.name, who, clamp=clamp_name, motor=str(motor))
             speed = float(limits[name][index])
             if math.isfinite(speed) and speed > _most(motor.top_speed):
-                yield _too_much(robot, who, motor, f"{name} {speed:g} rad/s", motor.top_speed)
+                top = motor.top_speed
+                yield _too_much(robot, who, motor, name, here=speed, expected=top, unit="rad/s")
         for name in (n for n in _EFFORTS if n in limits and in_place):
             effort = float(limits[name][index])
             if math.isfinite(effort) and effort > _most(motor.peak):
-                yield _too_much(robot, who, motor, f"{name} {effort:g} N·m", motor.peak)
+                peak = motor.peak
+                yield _too_much(robot, who, motor, name, here=effort, expected=peak, unit="N·m")
 
 
 def _too_much(
-    robot: Articulation, who: tuple[str, ...], motor: Motor, asked: str, given: float
+    robot: Articulation, who: tuple[str, ...], motor: Motor, attribute: str, **values: Any
 ) -> Finding:
-    return warning(
-        "motor-limit",
-        robot.name,
-        who,
-        f"the clamp's {asked} is more than its motor {motor} has ({given:g})",
-        "leave the clamp out: the motor's own limits then hold",
-        by_hand="which of the two numbers is right is for you to say",
-    )
+    values |= {"attribute": attribute, "motor": str(motor)}
+    return warning("motor-limit", robot.name, who, form="motor-limit clamp", **values)
 
 
 def _about_native(robot: Articulation, binding: ActuatorBinding, motor: Motor) -> Iterator[Finding]:
@@ -145,10 +147,12 @@ def _about_native(robot: Articulation, binding: ActuatorBinding, motor: Motor) -
             "motor-limit",
             robot.name,
             who,
-            f"forcerange ±{bound:g} N·m is more than its motor {motor} can drive with "
-            f"({peak:g} N·m)",
-            f"native_gains: {{forcerange: {{{binding.actuator}: [{-peak:g}, {peak:g}]}}}}",
-            by_hand="a range is written by hand",
+            form="motor-limit native",
+            here=bound,
+            expected=peak,
+            unit="N·m",
+            motor=str(motor),
+            actuator=binding.actuator,
         )
     on_joint = robot.model_map.motors.get(binding.joint)
     if binding.kind == "position" and on_joint is not None and not on_joint.is_servo:
@@ -158,8 +162,7 @@ def _about_native(robot: Articulation, binding: ActuatorBinding, motor: Motor) -
                 "motor-curve",
                 robot.name,
                 who,
-                f"MuJoCo's position actuator does not follow the torque-speed limits of {motor}",
-                f"{fix} on the actor: a controller does",
+                motor=str(motor),
                 remedies=(setting(fix, f"{robot.name}.use_motors", True),),
             )
 
@@ -178,24 +181,32 @@ def _about_joint(
                 "motor-armature",
                 robot.name,
                 (joint,),
-                f"dynamics.armature {now.armature:g} {unit} differs from that of its motor {motor} "
-                f"({own:g} {unit})",
-                "leave it out: the motor's own then holds",
-                by_hand="which of the two numbers is right is for you to say",
+                here=now.armature,
+                expected=own,
+                unit=unit,
+                motor=str(motor),
             )
     elif found.before.armature and not math.isclose(found.before.armature, own, rel_tol=_SAME):
         yield note(
             "motor-armature",
             robot.name,
             (joint,),
-            f"the model's armature {found.before.armature:g} {unit} was replaced by that of its "
-            f"motor {motor} ({own:g} {unit})",
+            form="motor-armature replaced",
+            here=found.before.armature,
+            expected=own,
+            unit=unit,
+            motor=str(motor),
         )
     others = sorted(found.overridden - {"armature"})
     if others:
-        names = " and ".join(f"dynamics.{name}" for name in others)
-        text = f"{names} of the scene come{'s' * (len(others) == 1)} in place of its motor's"
-        yield note("motor-overridden", robot.name, (joint,), f"{text} ({motor})")
+        yield note(
+            "motor-overridden",
+            robot.name,
+            (joint,),
+            form="motor-overridden joint",
+            attributes=[f"dynamics.{name}" for name in others],
+            motor=str(motor),
+        )
 
 
 def _about_speed(robot: Articulation, model: Any, joint: str, motor: Motor) -> Iterator[Finding]:
@@ -208,7 +219,8 @@ def _about_speed(robot: Articulation, model: Any, joint: str, motor: Motor) -> I
             "motor-speed",
             robot.name,
             (joint,),
-            f"begins at {speed:g} rad/s, faster than its motor {motor} can drive it "
-            f"({motor.top_speed:g} rad/s)",
-            by_hand="the initial velocity is for you to say",
+            here=speed,
+            expected=motor.top_speed,
+            unit="rad/s",
+            motor=str(motor),
         )

@@ -16,11 +16,8 @@ from mjrig.core.findings import (
     Finding,
     Level,
     Remedy,
-    SceneEdit,
-    arranged,
+    RepairEdit,
     combined,
-    counted,
-    lines_of,
     note,
 )
 from mjrig.core.model.binding import ActuatorBinding, NamedIds
@@ -34,6 +31,8 @@ from mjrig.lab.check.masses import about_masses
 from mjrig.lab.check.motors import about_motors
 from mjrig.lab.check.stability import about_stability
 from mjrig.lab.check.start_pose import about_start, holding_efforts
+from mjrig.lab.findings.ranking import arrange, count_by_severity
+from mjrig.lab.findings.ranking import lines as finding_lines
 from mjrig.lab.report.output import format_table
 
 # Merged -------------------------------------------------------------------------------------------
@@ -46,13 +45,12 @@ _SHOWN = 3
 
 def about_merged(world: World) -> Iterator[Finding]:
     """Visual and statistic attributes that models give differently."""
-    said = [_said(name, given) for name, given in world.differing.items()]
-    if said:
-        text = "of these the world has one, that of the model named first: "
-        yield note("one-for-all", "", (), text + "; ".join(said))
+    differing = [_differing(name, given) for name, given in world.differing.items()]
+    if differing:
+        yield note("one-for-all", "", here=differing)
 
 
-def _said(name: str, given: Mapping[str, Any]) -> str:
+def _differing(name: str, given: Mapping[str, Any]) -> str:
     values = [f"{_text(value)} in {actor!r}" for actor, value in given.items()]
     more = f" … {len(values)} in all" if len(values) > _SHOWN else ""
     unused = " (not used: it counts the cameras of one model)" if name == IN_ONE_MODEL else ""
@@ -97,7 +95,7 @@ def _names(world: World) -> Iterator[tuple[str, str]]:
 
 def _kept(finding: Finding, copy: Scene, names: dict[str, str]) -> Finding:
     kept: list[Remedy] = []
-    why = finding.by_hand
+    obstacle = finding.obstacle
     for remedy in finding.remedies:
         # Copies of one actor are one in the scene: what is said of each is done once.
         here = combined([replace(remedy, edits=tuple(_renamed(e, names) for e in remedy.edits))])
@@ -105,11 +103,11 @@ def _kept(finding: Finding, copy: Scene, names: dict[str, str]) -> Finding:
             _try(here, copy)
             kept.append(here)
         except MjrigError as error:
-            why = why or str(error)
-    return replace(finding, remedies=tuple(kept), by_hand="" if kept else why)
+            obstacle = obstacle or str(error)
+    return replace(finding, remedies=tuple(kept), obstacle=obstacle)
 
 
-def _renamed(edit: SceneEdit, names: dict[str, str]) -> SceneEdit:
+def _renamed(edit: RepairEdit, names: dict[str, str]) -> RepairEdit:
     head, dot, rest = edit.path.partition(".")
     return replace(edit, path=f"{names.get(head, head)}{dot}{rest}")
 
@@ -187,7 +185,7 @@ def findings(world: World, report: Callable[[str], object] = str) -> list[Findin
         world: what to check.
         report: called with what is checked next.
     """
-    return applicable(world, arranged(_findings(world, report)))
+    return applicable(world, arrange(_findings(world, report)))
 
 
 def _findings(world: World, report: Callable[[str], object]) -> Iterator[Finding]:
@@ -212,7 +210,7 @@ def _findings(world: World, report: Callable[[str], object]) -> Iterator[Finding
 def exit_code(found: Sequence[Finding], *, strict: bool = False) -> int:
     """1 if there is an error, with `strict` also for a warning; else 0."""
     bad = (Level.ERROR, Level.WARNING) if strict else (Level.ERROR,)
-    return int(any(f.level in bad for f in found))
+    return int(any(f.severity in bad for f in found))
 
 
 def report(world: World, found: Sequence[Finding] | None = None) -> str:
@@ -235,8 +233,8 @@ def report(world: World, found: Sequence[Finding] | None = None) -> str:
         lines += [f"without actuators: {', '.join(things)}", ""]
     lines += [f"{who} runs as {name}: {why}" for who, name, why in _executions(world)]
     found = findings(world) if found is None else found
-    lines.append(f"findings: {counted(found)}")
-    lines += lines_of(found)
+    lines.append(f"findings: {count_by_severity(found)}")
+    lines += finding_lines(found)
     return "\n".join(lines)
 
 

@@ -1,15 +1,15 @@
 """Pre-flight: stability of the feedback loops, and gains or timesteps that would be stable."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, auto
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mjrig.core.control.controller import ArticulationController
-from mjrig.core.findings import Finding, How, Remedy, SceneEdit, either, error, note, warning
+from mjrig.core.findings import Finding, How, Remedy, RepairEdit, error, note, warning
 from mjrig.core.sim.world import World
 from mjrig.lab.check.closed_loop import Carrier, LinearPlant, growing_joints, is_stable, largest
 from mjrig.lab.check.feedback_loops import Drive, Group, groups
@@ -61,20 +61,20 @@ def made(
             yield Remedy(way.text, edits)
 
 
-def _edits(way: WayOut, culprits: Sequence[Drive], group: Sequence[Drive]) -> Iterator[SceneEdit]:
+def _edits(way: WayOut, culprits: Sequence[Drive], group: Sequence[Drive]) -> Iterator[RepairEdit]:
     if way.change is Lever.TIMESTEP:
-        yield SceneEdit("sim.timestep", way.value)
+        yield RepairEdit("sim.timestep", way.value)
     elif way.change is Lever.INTEGRATOR:
-        yield SceneEdit("sim.integrator", "implicitfast")
+        yield RepairEdit("sim.integrator", "implicitfast")
         if way.value:
-            yield SceneEdit("sim.actuation", "implicit")
+            yield RepairEdit("sim.actuation", "implicit")
     elif way.change is Lever.DECIMATION:
         for drive, controller in _controllers(group):
             if drive.every > way.value:
-                yield SceneEdit(f"{drive.actor}.{controller._role}.decimation", int(way.value))
+                yield RepairEdit(f"{drive.actor}.{controller._role}.decimation", int(way.value))
     elif way.change is Lever.EFFORT:
         for drive, controller in _controllers(group):
-            yield SceneEdit(f"{drive.actor}.{controller._role}.effort", "implicit")
+            yield RepairEdit(f"{drive.actor}.{controller._role}.effort", "implicit")
     elif way.change is Lever.GAINS and all(_has(drive, way.gains) for drive in culprits):
         for name in way.gains:
             yield from _scaled(name, way.value, culprits)
@@ -93,7 +93,7 @@ def _has(drive: Drive, gains: Sequence[str]) -> bool:
     return all(g in controller._properties for g in gains if g in controller.gains())
 
 
-def _scaled(name: str, factor: float, culprits: Sequence[Drive]) -> Iterator[SceneEdit]:
+def _scaled(name: str, factor: float, culprits: Sequence[Drive]) -> Iterator[RepairEdit]:
     """The gain of each culprit times a factor."""
     for drive in culprits:
         controller = drive.controller
@@ -104,7 +104,7 @@ def _scaled(name: str, factor: float, culprits: Sequence[Drive]) -> Iterator[Sce
         value = float(f"{float(controller.gains()[name][place]) * factor:.6g}")
         path = f"{drive.actor}.{controller._role}.{name}"
         among = tuple(tuple(b.names) for b in controller.bindings)
-        yield SceneEdit(path, {drive.actuator: value}, How.PATCH, among)
+        yield RepairEdit(path, {drive.actuator: value}, How.PATCH, among)
 
 
 # Stability ----------------------------------------------------------------------------------------
@@ -129,13 +129,12 @@ def about_stability(world: World) -> Iterator[Finding]:
             drives = [group.drives[i] for i in verdict.culprits]
             for actor, names in _by_actor(drives):
                 yield verdict.make(
-                    verdict.code,
+                    verdict.kind,
                     actor,
                     names,
-                    verdict.text,
-                    either([way.text for way in verdict.ways]),
+                    ways=[way.text for way in verdict.ways],
                     remedies=tuple(made(verdict.ways, drives, group.drives)),
-                    by_hand=verdict.by_hand,
+                    **verdict.values,
                 )
 
 
@@ -143,11 +142,10 @@ class Verdict(NamedTuple):
     """A finding about the drives of a group, by their places in it."""
 
     make: Callable[..., Finding]
-    code: str
+    kind: str
     culprits: Sequence[int]
-    text: str
-    ways: Sequence[WayOut]
-    by_hand: str = ""
+    values: Mapping[str, Any]
+    ways: Sequence[WayOut] = ()
 
 
 def _fingerprint(group: Group) -> object:
@@ -213,17 +211,14 @@ class StabilityCase:
             yield self._close()
         undamped = [i for i, d in enumerate(self.group.drives) if self._swings(d)]
         if undamped:
-            text = "kv is 0 and the joint has no damping: it oscillates forever"
-            way = WayOut("kv, or damping on the joint")
-            why = "how fast it is to settle is for you to say"
-            yield Verdict(note, "undamped", undamped, text, [way], why)
+            yield Verdict(note, "undamped", undamped, {"here": 0.0})
 
     def _unstable(self) -> Verdict:
         """The group is unstable."""
         culprits = self.culprits()
-        text = f"{_law(culprits)} is unstable in this pose: {self._why(culprits)}"
+        values = {"law": _law(culprits), **self._causes(culprits)}
         ways = self._remedies(culprits)
-        return Verdict(error, "unstable-pd", self._places(culprits), text, ways)
+        return Verdict(error, "unstable-pd", self._places(culprits), values, ways)
 
     def _close(self) -> Verdict:
         """The group would be unstable with slightly higher gains."""
@@ -231,13 +226,10 @@ class StabilityCase:
         numbers = max(_numbers(d, self.group) for d in culprits)[1]
         room = largest(lambda f: self.holds(gains=f), 1.0, ROOM)
         share = nearest_below(lambda f: self.holds(step=f, gains=ROOM)) or 1.0
-        text = (
-            f"{_law(culprits)} is close to its stability bound, {room:.2f} times these gains: "
-            f"{numbers}"
-        )
+        values = {"law": _law(culprits), "here": room, "expected": ROOM, "numbers": numbers}
         step = rounded_down(share * self.group.plant.step)
         way = WayOut(f"timestep: {step:g} doubles the margin", Lever.TIMESTEP, step)
-        return Verdict(warning, "close-to-unstable", self._places(culprits), text, [way])
+        return Verdict(warning, "close-to-unstable", self._places(culprits), values, [way])
 
     def _swings(self, drive: Drive) -> bool:
         """Whether nothing takes energy out of a joint that is held by a spring."""
@@ -247,16 +239,19 @@ class StabilityCase:
     def _places(self, drives: Sequence[Drive]) -> list[int]:
         return [i for i, d in enumerate(self.group.drives) if d in drives]
 
-    def _why(self, culprits: Sequence[Drive]) -> str:
+    def _causes(self, culprits: Sequence[Drive]) -> dict[str, Any]:
         share, numbers = max(_numbers(d, self.group) for d in culprits)
-        if share >= 1.0:
-            return numbers
-        if any(d.every > 1 for d in culprits) and self._from_above(culprits):
-            tick = max(d.every for d in culprits) * self.group.plant.step
-            return f"too little damping for an effort held over {tick:g} s; {numbers}"
-        if any(d.ki for d in culprits):
-            return f"the integral gain is too high; {numbers}"
-        return f"the joints are coupled, each alone would be stable; {numbers}"
+        tick, integral, coupled = 0.0, False, False
+        if share < 1.0:
+            if any(d.every > 1 for d in culprits) and self._from_above(culprits):
+                tick = max(d.every for d in culprits) * self.group.plant.step
+            else:
+                integral = any(d.ki for d in culprits)
+                coupled = not integral
+        return {
+            "here": share, "expected": 1.0, "numbers": numbers, "tick": tick,
+            "integral": integral, "coupled": coupled,
+        }  # fmt: skip
 
     # Remedies, each of them tried ----------------------------------------------------------------
 

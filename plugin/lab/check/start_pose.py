@@ -23,6 +23,8 @@ TOLERANCE = 1e-3
 TURN = 2.0 * math.pi
 #: A gravity sag below this is not reported [rad or m].
 DROOP = {"hinge": 0.05, "slide": 0.005}
+#: Joints outside their range: position and range.
+Outside = dict[str, tuple[float, list[float]]]
 UNIT = {"hinge": "rad", "slide": "m"}
 
 
@@ -55,28 +57,31 @@ def _about_poses(robot: Articulation, model: Any, actor: ActorDescription) -> It
     if degrees:
         yield _about_degrees(robot, degrees, outside, actor)
     nearest = _nearest(robot, model, where.initial.qpos)
-    for joint, text in outside.items():
-        if joint not in degrees:
-            fix = f"keyframe: {better[0]}" if better else "give starting positions with joints:"
-            remedies = [_moved(robot, actor, {joint: nearest[joint]})]
-            if joint in of_scene:  # a keyframe would not change it
-                fix = "correct it under joints:"
-            elif better and joint not in _given(robot, actor):  # else the keyframe is overridden
-                remedies.insert(0, setting(fix, f"{robot.name}.keyframe", better[0]))
-            said = f"starts at {text}"
-            yield warning(
-                "start-out-of-range",
-                robot.name,
-                (joint,),
-                said,
-                fix,
-                remedies=tuple(remedies),
-            )
+    for joint, (value, limits) in outside.items():
+        if joint in degrees:
+            continue
+        form = "start-out-of-range keyframe" if better else ""
+        remedies = [_moved(robot, actor, {joint: nearest[joint]})]
+        if joint in of_scene:  # a keyframe would not change it
+            form = "start-out-of-range joints"
+        elif better and joint not in _given(robot, actor):  # else the keyframe is overridden
+            path = f"{robot.name}.keyframe"
+            remedies.insert(0, setting(f"keyframe: {better[0]}", path, better[0]))
+        yield warning(
+            "start-out-of-range",
+            robot.name,
+            (joint,),
+            form=form,
+            here=value,
+            expected=limits,
+            keyframe=better[0] if better else "",
+            remedies=tuple(remedies),
+        )
     for name, joints in beyond.items():
-        for joint, text in joints.items():
-            if text != outside.get(joint):
-                said = f"is at {text} in keyframe {name!r}"
-                yield note("keyframe-out-of-range", robot.name, (joint,), said)
+        for joint, (value, limits) in joints.items():
+            if (value, limits) != outside.get(joint):
+                values = {"here": value, "expected": limits, "keyframe": name}
+                yield note("keyframe-out-of-range", robot.name, (joint,), **values)
 
 
 def _keys(robot: Articulation) -> list[FloatArray]:
@@ -98,18 +103,19 @@ def _differing(robot: Articulation, qpos: FloatArray, known: list[FloatArray]) -
 def _about_degrees(
     robot: Articulation,
     degrees: dict[str, float],
-    outside: dict[str, str],
+    outside: Outside,
     actor: ActorDescription,
 ) -> Finding:
-    said = [outside.get(joint, f"{value:.4g}") for joint, value in degrees.items()]
-    each = "; ".join(f"{joint} {text}" for joint, text in zip(degrees, said, strict=True))
     right = ", ".join(f"{joint}: {math.radians(v):.4g}" for joint, v in degrees.items())
     return warning(
         "degrees",
         robot.name,
         degrees,
-        f"starts at angles that look like degrees, and are read as radians: {each}",
-        f"joints: {{{right}}}, or units: degrees on the actor for what joints: gives",
+        here=degrees,
+        expected={joint: math.radians(v) for joint, v in degrees.items()},
+        unit="rad",
+        range={joint: outside[joint][1] for joint in degrees if joint in outside},
+        radians=right,
         spelled=True,
         remedies=(_moved(robot, actor, {j: math.radians(v) for j, v in degrees.items()}),),
     )
@@ -161,7 +167,7 @@ def _in_degrees(robot: Articulation, model: Any, qpos: FloatArray) -> dict[str, 
     return found
 
 
-def _outside(robot: Articulation, model: Any, qpos: FloatArray) -> dict[str, str]:
+def _outside(robot: Articulation, model: Any, qpos: FloatArray) -> Outside:
     """Joint → its position and range, for joints outside their range."""
     where = robot.model_map
     values = dict(zip(where.qpos.tolist(), qpos.tolist(), strict=True))
@@ -173,7 +179,7 @@ def _outside(robot: Articulation, model: Any, qpos: FloatArray) -> dict[str, str
         low, high = model.jnt_range[joint]
         value = values[int(model.jnt_qposadr[joint])]
         if not low - TOLERANCE <= value <= high + TOLERANCE:
-            found[name] = f"{value:.4g}, outside its range {low:.4g} to {high:.4g}"
+            found[name] = value, [float(low), float(high)]
     return found
 
 
@@ -192,9 +198,8 @@ def _about_setpoints(robot: Articulation, outside: Container[str]) -> Iterator[F
                 "setpoint-out-of-range",
                 robot.name,
                 (binding.actuator,),
-                f"is commanded {value:.4g} at start, clipped to ctrlrange {low:.4g} to {high:.4g}",
-                "change the keyframe's ctrl, or start inside the range",
-                by_hand="the command that it is to start with is for you to say",
+                here=value,
+                expected=[float(low), float(high)],
             )
 
 
@@ -203,8 +208,8 @@ def _about_setpoints(robot: Articulation, outside: Container[str]) -> Iterator[F
 
 def _about_loads(robot: Articulation, model: Any, loads: FloatArray) -> Iterator[Finding]:
     """Gravity at the start pose against limits and stiffness, where nothing else holds it."""
-    heavy: dict[str, str] = {}
-    droops: dict[str, tuple[float, str]] = {}
+    heavy: dict[str, tuple[Any, ...]] = {}
+    droops: dict[str, tuple[Any, ...]] = {}
     for binding, controller, index in _holders(robot):
         load = float(loads[binding.dof_address])
         if math.isnan(load):
@@ -213,34 +218,34 @@ def _about_loads(robot: Articulation, model: Any, loads: FloatArray) -> Iterator
         limit = effort_limit(binding, controller, index)
         name = binding.actuator
         if abs(load) > limit:
-            heavy[name] = f"{name} {abs(load):.3g} of {limit:.3g} {unit}"
+            heavy[name] = abs(load), limit, unit
             continue
         kp = _stiffness(binding, controller, index, model)
         droop = abs(load) / kp if kp else 0.0
         if droop > DROOP[binding.transmission]:
-            text = f"{name} {droop:.2g} {UNIT[binding.transmission]} ({abs(load):.3g} {unit})"
-            droops[name] = (droop, text)
+            droops[name] = droop, UNIT[binding.transmission], abs(load), unit
     if heavy:
         yield warning(
             "overloaded",
             robot.name,
             heavy,
-            f"gravity at the start pose needs more than the limit: {'; '.join(heavy.values())}",
-            "raise the limit, or start in a pose that needs less",
             spelled=True,
-            by_hand="a stronger motor or another pose is for you to choose",
+            **_columns(heavy, "here", "expected", "units"),
         )
     if droops:
-        worst = sorted(droops.values(), reverse=True)
+        worst = dict(sorted(droops.items(), key=lambda item: item[1][0], reverse=True))
         yield note(
             "droops",
             robot.name,
             droops,
-            f"gravity pulls it away from its setpoint: {'; '.join(t for _, t in worst)}",
-            "raise kp, use PIDController, or command feedforward",
             spelled=True,
-            by_hand="stiffness, an integral and feedforward cost differently: choose one",
+            **_columns(worst, "here", "units", "load", "effort_units"),
         )
+
+
+def _columns(rows: dict[str, tuple[Any, ...]], *columns: str) -> dict[str, dict[str, Any]]:
+    """Rows of values by name as one mapping for each column."""
+    return {c: {name: row[i] for name, row in rows.items()} for i, c in enumerate(columns)}
 
 
 def _holders(

@@ -34,7 +34,7 @@ from mjrig.lab.replay.diagnosis.order_probe import (
 from mjrig.lab.replay.diagnosis.policy_case import real_ticks
 from mjrig.lab.replay.diagnosis.policy_diagnosis import PolicyDiagnosis
 from mjrig.lab.replay.diagnosis.recording_diagnosis import RecordedDiagnosis, diagnose_recording
-from mjrig.lab.replay.finding import RepairEdit, ReplayFinding
+from mjrig.lab.replay.finding import repair, replay_finding
 from mjrig.lab.replay.matching import Match, match, match_robot
 from mjrig.lab.replay.players import KinematicPlayer, TargetsPlayer
 from mjrig.lab.replay.policy_loop import command_policy, find_robot, in_the_loop
@@ -328,9 +328,18 @@ def _suspect_order(
     probes = order_probe(policy, world, actor.name, command=command)
     better, doubtful = better_order(probes, command), unclear(probes, command)
     if better is not None:
-        text = f"{suspicion(probes)}; it is {', '.join(better.joints)}"
-        fix = (RepairEdit("policy", "joints", list(better.joints)),)
-        finding = ReplayFinding("joint order", "", "as recorded", better.name, text, 1.0, fix)
+        fix = (repair("policy", "joints", list(better.joints)),)
+        finding = replay_finding(
+            "joint order",
+            "",
+            "as recorded",
+            better.name,
+            "joint order probed",
+            1.0,
+            fix,
+            runs=suspicion(probes),
+            joints=list(better.joints),
+        )
         result.diagnosis.insert(0, finding)
     elif doubtful:
         result.notes.append(doubtful)

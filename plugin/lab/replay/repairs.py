@@ -4,7 +4,6 @@ Values per joint are edited as the file states them: a number, a list, or a mapp
 A repair changes only the values it names; the others stay as they are written.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,16 +12,15 @@ import numpy as np
 
 from mjrig.core.arrays import FloatArray
 from mjrig.core.control.policy import PolicyComponent
-from mjrig.core.errors import MjrigError, PolicyError
 from mjrig.core.files.atomic_writes import write_atomically
+from mjrig.core.findings import Finding, RepairEdit
 from mjrig.core.names import Slots, listed, literal
 from mjrig.core.pattern_program import pattern_budget
 from mjrig.core.properties.per_actuator import DEFAULT
 from mjrig.core.scene.editing.scene import Scene
-from mjrig.core.scene.scene_paths import existing, path_of
-from mjrig.core.yaml_text.yaml_document import Document
-from mjrig.core.yaml_text.yaml_edit import updated_text
-from mjrig.lab.replay.finding import RepairEdit, ReplayFinding
+from mjrig.core.scene.scene_paths import path_of
+from mjrig.lab.findings.remedies import apply, plain
+from mjrig.lab.replay.finding import repair
 from mjrig.lab.replay.result import Replay
 
 # Authored -----------------------------------------------------------------------------------------
@@ -131,39 +129,18 @@ def values_edit(
         old, new = alike.pop()
         every = "all " if isinstance(value, Mapping | list) and len(slots) > 1 else ""
         changed, more = [f"{every}{old} → {new}"], ""
-    return RepairEdit(file, path, value, ", ".join(changed[:SHOWN]) + more)
-
-
-def change_text(before: Any, edit: RepairEdit) -> str:
-    """What an edit changes, old → new."""
-    return edit.changed or f"{plain(before)} → {plain(edit.value)}"
-
-
-def plain(value: Any) -> str:
-    """A value on one line; None: `not given`."""
-    if value is None:
-        return "not given"
-    if isinstance(value, float | int) and not isinstance(value, bool):
-        return f"{value:g}"
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(map(plain, value))}]"
-    if isinstance(value, Mapping):
-        return f"{{{', '.join(f'{k}: {plain(v)}' for k, v in value.items())}}}"
-    return str(value)
+    return repair(file, path, value, ", ".join(changed[:SHOWN]) + more)
 
 
 # Fixing -------------------------------------------------------------------------------------------
 
 
-_PART = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
-
-
-def repairable(result: Replay) -> ReplayFinding | None:
+def repairable(result: Replay) -> Finding | None:
     """The first finding that is claimed as a cause and can be repaired by an edit."""
-    return next((f for f in result.diagnosis if f.confident and f.fix), None)
+    return next((f for f in result.diagnosis if f.is_cause and f.edits), None)
 
 
-def fix(finding: ReplayFinding, scene: Scene | None, policy: Path | None) -> list[str]:
+def fix(finding: Finding, scene: Scene | None, policy: Path | None) -> list[str]:
     """Make the edits of a finding and save; returns what was changed, one line each.
 
     Either all files are written or none that comes later: every edit is tried before the first
@@ -172,38 +149,14 @@ def fix(finding: ReplayFinding, scene: Scene | None, policy: Path | None) -> lis
     Raises:
         MjrigError: a file is missing or cannot be written, or a value does not fit.
     """
-    mine = [e for e in finding.fix if e.file == "scene"]
-    theirs = [e for e in finding.fix if e.file == "policy"]
-    if mine and (scene is None or scene.path is None):
-        raise MjrigError(f"{finding.what} is repaired in the scene: give its file, --scene SCENE")
-    if theirs and policy is None:
-        raise MjrigError(f"{finding.what} is repaired in the policy file, and there is none")
-    said: list[str] = []
-    text = ""
-    if policy is not None and theirs:
-        text, said = edited_policy(policy, theirs)
-    if scene is not None and mine:
-        said += set_in_scene(scene, mine, f"{scene.path}: ")
+    if scene is not None and scene.path is None:
+        scene = None
+    applied = apply([finding], scene, policy)
+    if scene is not None and any(edit.file == "scene" for edit in finding.edits):
         scene.save()
-    if policy is not None and theirs:
-        write_atomically(policy, text)
-    return said
-
-
-def set_in_scene(scene: Scene, edits: Sequence[RepairEdit], file: str = "") -> list[str]:
-    """Make edits in a scene; returns what changed, one line each, beginning with `file`.
-
-    Raises:
-        MjrigError: a value does not fit.
-    """
-    said = []
-    for edit in edits:
-        owner, _, name = edit.path.rpartition(".")
-        holder = existing(scene, owner)
-        before = None if holder is None or name not in holder._authored else holder.authored(name)
-        scene.set(edit.path, edit.value)
-        said.append(f"{file}{edit.path}: {change_text(before, edit)}")
-    return said
+    if policy is not None and applied.policy_text:
+        write_atomically(policy, applied.policy_text)
+    return applied.lines
 
 
 def policy_file(scene: Scene, robot: str = "") -> Path | None:
@@ -230,46 +183,9 @@ def _policy(scene: Scene, robot: str) -> PolicyComponent | None:
     return found[0] if len(found) == 1 else None
 
 
-def edited_policy(path: Path, edits: Sequence[RepairEdit]) -> tuple[str, list[str]]:
-    """The text of a policy file after edits, and what changes, one line each.
-
-    Raises:
-        PolicyError: it cannot be read.
-    """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise PolicyError(f"{path}: cannot be read: {error}") from error
-    document = Document(text, str(path))
-    data, said = _copied(document.data), []
-    for edit in edits:
-        before = _put(data, edit.path, edit.value)
-        said.append(f"{path}: {edit.path}: {change_text(before, edit)}")
-    return updated_text(document, data), said
-
-
-def _copied(data: Any) -> Any:
-    if isinstance(data, dict):
-        return {k: _copied(v) for k, v in data.items()}
-    return [_copied(v) for v in data] if isinstance(data, list) else data
-
-
-def _put(data: Any, path: str, value: object) -> object:
-    """Set a value by path; returns the one before, None if there was none."""
-    keys: list[Any] = [name or int(place) for name, place in _PART.findall(path)]
-    *parents, last = keys
-    for key in parents:
-        if isinstance(data, dict) and data.get(key) is None:
-            data[key] = {}
-        data = data[key]
-    before = data.get(last) if isinstance(data, dict) else data[last]
-    data[last] = value
-    return before
-
-
 def about(result: Replay) -> str:
     """Why there is nothing to repair."""
     if not result.diagnosis:
         return "nothing to fix: the diagnosis has no finding"
-    names = listed(f.what for f in result.diagnosis[:3])
+    names = listed(f.kind for f in result.diagnosis[:3])
     return f"nothing to fix: no finding is both certain and repaired by one edit ({names})"

@@ -10,8 +10,8 @@ import numpy as np
 
 from mjrig.core.arrays import FloatArray
 from mjrig.core.attributes import CheckedAttributes
+from mjrig.core.findings import Finding
 from mjrig.lab.replay.comparison import BaseCurves, Comparison, Curve, yaw
-from mjrig.lab.replay.finding import ReplayFinding, sentence
 from mjrig.lab.report import html_page
 from mjrig.lab.report.content import (
     BAD,
@@ -106,7 +106,7 @@ class Replay(CheckedAttributes):
     max_abs_position_error: float | None = None
     tolerance: float | None = None
     first_divergence: dict[str, object] | None = None
-    diagnosis: list[ReplayFinding] = field(default_factory=list)
+    diagnosis: list[Finding] = field(default_factory=list)
     fell: bool = False
     fell_at: float | None = None
     duration: float = 0.0
@@ -138,12 +138,7 @@ class Replay(CheckedAttributes):
         """The other notes."""
         return [n for n in self.notes if not n.startswith(UNCLEAR)]
 
-    @property
-    def origin(self) -> str:
-        """What values here were compared with."""
-        return "policy file" if self.bit_exact is None and self.mode == "policy" else "recording"
-
-    def diagnosed(self, findings: list[ReplayFinding], notes: list[str]) -> None:
+    def diagnosed(self, findings: list[Finding], notes: list[str]) -> None:
         """Add the diagnosis of a recording; a policy that has a cause has a caveat."""
         self.diagnosis = [*findings, *self.diagnosis]
         self.notes += notes
@@ -159,7 +154,7 @@ class Replay(CheckedAttributes):
         )  # fmt: skip
         found: dict[str, object] = {name: getattr(self, name) for name in plain}
         found["joints"] = {name: dict(values) for name, values in self.joints.items()}
-        found["diagnosis"] = [f.to_data() for f in self.diagnosis]
+        found["diagnosis"] = [f.data() for f in self.diagnosis]
         found["trials"] = [t.to_data() for t in self.trials]
         found["notes"] = list(self.notes)
         found["command"], found["versions"] = self.command, versions()
@@ -203,7 +198,7 @@ def described(replay: Replay) -> Report:
         [
             ReportFindings(
                 title="diagnosis",
-                items=[_item(f, replay.origin) for f in replay.diagnosis],
+                items=[_item(f) for f in replay.diagnosis],
                 shown=FINDINGS,
             ),
             _trials(replay),
@@ -247,15 +242,15 @@ def _facts(replay: Replay) -> Iterator[tuple[str, str]]:
         yield "base drift", f"ends {replay.base_drift:.3g} m from where it was recorded"
 
 
-def _item(finding: ReplayFinding, origin: str) -> Item:
+def _item(finding: Finding) -> Item:
     """The sentence, and the edit that repairs it, to paste."""
-    suspicion = "" if finding.share is None or finding.confident else " (a suspicion)"
-    code = [json.dumps(finding.recorded)] if isinstance(finding.recorded, list) else []
-    for edit in finding.fix:
+    suspicion = "" if finding.share is None or finding.is_cause else " (a suspicion)"
+    code = [json.dumps(finding.expected)] if isinstance(finding.expected, list) else []
+    for edit in finding.edits:
         value = json.dumps(plain(edit.value), ensure_ascii=False)
         changed = f"  # {edit.changed}" if edit.changed else ""
         code.append(f"{edit.file}: {edit.path}{changed}\n{value}")
-    return Item(f"{sentence(finding, origin)}{suspicion}", code=code)
+    return Item(f"{finding.text}{suspicion}", code=code)
 
 
 def _trials(replay: Replay) -> ReportTable:

@@ -39,7 +39,7 @@ def gym(
 
 
 def found(imported: Imported, code: str) -> list[Finding]:
-    return [f for f in imported.findings if f.code == code]
+    return [f for f in imported.findings if f.kind == code]
 
 
 def refused(folder: Path, *args: Any, **options: Any) -> list[str]:
@@ -47,7 +47,7 @@ def refused(folder: Path, *args: Any, **options: Any) -> list[str]:
     with pytest.raises(RefusedError) as caught:
         gym(folder, *args, **options)
     assert not (folder / "out").exists()
-    return [str(f) for f in caught.value.imported.findings if f.level == "error"]
+    return [str(f) for f in caught.value.imported.findings if f.severity == "error"]
 
 
 # Files ------------------------------------------------------------------------------------------
@@ -350,7 +350,7 @@ def test_names_of_folders_are_hints_and_refuse_nothing(
         assert str(said[0].text) == (
             f"the files are for the robot {theirs!r}, {named}; it has as many motors"
         )
-        assert said[0].fix == "--robot says which robot the model is"
+        assert said[0].fix == "--robot names the robot of the model"
         confirmed = Overrides(robot=theirs)
         again = gym(tmp_path, text, model=model, overrides=confirmed, overwrite=True)
         assert not found(again, "other-robot")
@@ -443,7 +443,7 @@ def test_a_default_pose_out_of_range_is_an_error_where_only_places_are_known(
     assert refused(tmp_path, swapped) == [
         "robot: the default pose is out of range: left_knee_joint -0.5 (range -0.1 to 2.5), "
         "right_knee_joint -0.5 (range -0.1 to 2.5); another robot, or another order of its joints? "
-        "--robot NAME confirms the robot, --joints gives the order; --default another pose"
+        "--robot NAME confirms the robot, --joints sets the order; --default another pose"
     ]
 
 
@@ -452,7 +452,7 @@ def test_gains_that_differ_between_the_sides_are_another_order(tmp_path: Path) -
     assert refused(tmp_path, odd) == [
         "robot: kp differs between left and right: left_hip_joint 60, right_hip_joint 80, "
         "left_knee_joint 60, right_knee_joint 80; is this the order of this robot's joints? "
-        "--robot NAME confirms the robot, --joints gives the order"
+        "--robot NAME confirms the robot, --joints sets the order"
     ]
 
 
@@ -461,7 +461,7 @@ def test_a_default_pose_may_be_mirrored_but_not_lopsided(tmp_path: Path) -> None
     assert not found(gym(tmp_path, mirrored), "left-right")
     lopsided = biped.GYM.replace("[-0.1, 0.3, -0.1, 0.3]", "[-0.1, 0.3, -0.1, 0.6]")
     (finding,) = found(gym(tmp_path, lopsided, overwrite=True), "left-right")
-    assert finding.level == "warning"
+    assert finding.severity == "warning"
     assert finding.text == (
         "default pose differs between left and right: left_knee_joint 0.3, right_knee_joint 0.6"
     )
@@ -470,7 +470,7 @@ def test_a_default_pose_may_be_mirrored_but_not_lopsided(tmp_path: Path) -> None
 def test_damping_that_would_shake_is_told_with_its_number(tmp_path: Path) -> None:
     stiff = biped.GYM.replace("kds: [1, 2, 1, 2]", "kds: [1, 60, 1, 60]")
     (finding,) = found(gym(tmp_path, stiff), "stability")
-    assert finding.level == "warning"
+    assert finding.severity == "warning"
     assert finding.text.startswith("h·kv/M is ") and finding.text.endswith(", bound 2")
     assert not found(gym(tmp_path, overwrite=True), "stability")
 
@@ -497,7 +497,7 @@ def test_the_model_s_limits_stay_where_they_are_and_their_lack_is_told(tmp_path:
     bare = biped.model(tmp_path)
     bare.write_text(bare.read_text().replace('ctrlrange="-40 40"', ""))
     (finding,) = found(gym(tmp_path, model=bare, overwrite=True), "no-limit")
-    assert finding.level == "warning"
+    assert finding.severity == "warning"
 
 
 @pytest.mark.skipif(find_spec("torch") is not None, reason="torch is here and opens it")
@@ -555,7 +555,7 @@ COMMAND = (0.5, 0.0, 0.3)
 
 def test_an_order_is_named_only_if_the_policy_walks_with_it() -> None:
     (finding,) = about_runs([tried("left and right swapped", 0.2), FALLS], COMMAND)
-    assert (finding.code, finding.fix) == ("order-probe", "--joints b,a")
+    assert (finding.kind, finding.fix) == ("order-probe", "--joints b,a")
     assert "with left and right swapped it costs only 0.20" in finding.text
 
 
@@ -571,7 +571,7 @@ def test_an_order_is_named_only_if_the_policy_walks_with_it() -> None:
 )
 def test_where_no_order_does_well_the_cause_is_unclear(best: list[OrderProbe]) -> None:
     (finding,) = about_runs([*best, FALLS], COMMAND)
-    assert finding.code == "unclear"
+    assert finding.kind == "unclear"
     assert finding.text == (
         "unclear: as declared it falls after 0.84 s; no other joint order that was tried does all "
         "that a healthy run does, so that its cause cannot be told from this run"
@@ -582,7 +582,7 @@ def test_where_no_order_does_well_the_cause_is_unclear(best: list[OrderProbe]) -
 
 def test_a_healthy_run_says_what_it_does_not_judge(tmp_path: Path) -> None:
     (finding,) = about_runs([tried(DECLARED, 0.2)], COMMAND)
-    assert (finding.code, str(finding.level)) == ("not-judged", "note")
+    assert (finding.kind, str(finding.severity)) == ("not-judged", "note")
     (finding,) = found(gym(tmp_path), "not-judged")
     assert finding.text == "not judged: order, signs and scales: no runs were tried"
 
@@ -595,7 +595,7 @@ def test_every_suspicion_of_another_order_can_be_overruled(tmp_path: Path) -> No
     odd = odd.replace("[-0.1, 0.3, -0.1, 0.3]", "[0.3, -0.5, 0.3, -0.5]")
     refused(tmp_path, odd)
     imported = gym(tmp_path, odd, overrides=Overrides(robot="walker"))
-    assert {str(f.level) for code in ("left-right", "default-out-of-range")
+    assert {str(f.severity) for code in ("left-right", "default-out-of-range")
             for f in found(imported, code)} == {"warning"}  # fmt: skip
     names = ("left_hip_joint", "right_hip_joint", "left_knee_joint", "right_knee_joint")
     named = gym(tmp_path, odd, overrides=Overrides(joints=names), overwrite=True)
@@ -692,7 +692,18 @@ def test_the_command_speaks_json(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert data["written"] is True
     assert (data["observation_size"], data["network_input"]) == (23, 23)
     assert [j["joint"] for j in data["joints"]] == list(biped.JOINTS)
-    assert {"level", "code", "where", "text", "fix"} == set(data["findings"][0])
+    assert {
+        "kind",
+        "severity",
+        "where",
+        "here",
+        "expected",
+        "unit",
+        "evidence",
+        "edits",
+        "text",
+        "fix",
+    } == set(data["findings"][0])
 
 
 # Forks of unitree_rl_gym ------------------------------------------------------------------------

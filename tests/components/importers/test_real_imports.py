@@ -199,7 +199,7 @@ def test_beyond_mimic_recovers_limits_and_armature_and_says_the_model_differs(
         assert efforts[joint] == pytest.approx(effort, rel=0.002)
         assert armature[joint] == pytest.approx(inertia, rel=0.001)
     assert found.recovered == ("torque_limit", "armature")
-    differs = [f for f in mimic.findings if f.code == "plant-differs"]
+    differs = [f for f in mimic.findings if f.kind == "plant-differs"]
     assert {j for f in differs for j in f.names} == set(found.names)
     assert differs[0].text.startswith("armature is 0.01 kg·m² in the model, ")
     world = mjrig.World(mjrig.Scene.load(mimic.scene))
@@ -221,7 +221,7 @@ def test_a_swapped_order_is_found_by_short_runs(tmp_path: Path) -> None:
         probe=True,
     )
     assert swapped.matched.joints[0] == "FL_hip_joint"
-    (finding,) = [f for f in swapped.findings if f.code == "order-probe"]
+    (finding,) = [f for f in swapped.findings if f.kind == "order-probe"]
     assert finding.text.startswith("the joint order looks wrong: as declared it falls after ")
     assert "left and right swapped" in finding.text
 

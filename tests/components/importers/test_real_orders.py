@@ -37,7 +37,7 @@ def run_import(name: str, scene: Path, **more: Any) -> Imported:
 
 
 def order_findings(imported: Imported) -> list[str]:
-    return [f.text for f in imported.findings if f.code == "order-probe"]
+    return [f.text for f in imported.findings if f.kind == "order-probe"]
 
 
 @pytest.mark.slow

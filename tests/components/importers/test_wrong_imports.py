@@ -88,7 +88,7 @@ def test_a_wrong_import_is_unclear_or_its_order_is_named_rightly(
         except MjrigError as error:
             told.append(f"{name}: {case.text}: refused: {error}")
             continue
-        codes = {f.code: f for f in found.findings}
+        codes = {f.kind: f for f in found.findings}
         named = codes.get("order-probe")
         outcome = "unclear" if "unclear" in codes else "nothing" if named is None else named.fix
         told.append(f"{name}: {case.text}: {outcome}")

@@ -58,7 +58,7 @@ def test_a_click_fixes_what_was_found_as_one_edit(monkeypatch: Any) -> None:
         seen.append(look.badge)
         seen.append(bench.entries)
         assert look.latest is not None
-        floors = [f.code for f in look.latest.findings].index("two-floors")
+        floors = [f.kind for f in look.latest.findings].index("two-floors")
         ctx.item_click(f"//Check/$${floors}/###fix0")
         checked(bench, ctx)
         seen.append(look.badge)

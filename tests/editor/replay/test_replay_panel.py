@@ -93,7 +93,7 @@ def test_a_dropped_recording_is_scrubbed_and_compared(bench: Bench, tmp_path: Pa
     (answer,) = answers
     assert answer.report.verdict == "differs"
     first = answer.diagnosis[0]
-    assert (first.what, first.where, first.here, first.recorded) == ("kp", "swing", 24, 20)
+    assert (first.kind, first.where, first.here, first.expected) == ("kp", "swing", 24, 20)
     assert [
         s.rows[0][0] for s in answer.report.sections if isinstance(s, ReportTable) and s.rows
     ] == ["right/swing"]
@@ -140,7 +140,7 @@ def test_fix_repairs_a_copy_of_the_policy_file_and_undo_takes_it_back(tmp_path: 
 
     bench.run(works)
     finding = seen["finding"]
-    assert (finding.what, finding.here, finding.recorded) == ("action_scale", 0.4, 0.25)
+    assert (finding.kind, finding.here, finding.expected) == ("action_scale", 0.4, 0.25)
     assert (seen["used"], seen["undone"]) == (fixed, policy)
     assert yaml.safe_load(fixed.read_text()) == {
         **said,

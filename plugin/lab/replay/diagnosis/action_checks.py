@@ -14,10 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from mjrig.core.arrays import FloatArray
+from mjrig.core.findings import Finding, RepairEdit
 from mjrig.core.names import how_many, listed
 from mjrig.lab.replay.diagnosis.policy_case import PolicyCase, real_ticks
 from mjrig.lab.replay.diagnosis.term_checks import default_finding
-from mjrig.lab.replay.finding import RepairEdit, ReplayFinding, short
+from mjrig.lab.replay.finding import repair, replay_finding
 from mjrig.lab.replay.repairs import joint_slots, resolved, values_edit
 
 # Action filter ------------------------------------------------------------------------------------
@@ -124,9 +125,7 @@ def _through_most(
 TICKS = 5
 
 
-def late_setpoints(
-    tick_steps: int, joints: int, lines: Callable[[int], int]
-) -> ReplayFinding | None:
+def late_setpoints(tick_steps: int, joints: int, lines: Callable[[int], int]) -> Finding | None:
     """The finding; None: targets follow actions at no such time.
 
     Setpoints before their actions are not sought: then it is as likely that actions are late.
@@ -140,15 +139,9 @@ def late_setpoints(
     steps = next((n for n in range(1, TICKS * tick_steps + 1) if lines(n) > 0.5 * joints), None)
     if steps is None:
         return None
-    many = how_many(steps, "physics step")
-    return ReplayFinding(
-        "tick phase",
-        "",
-        f"{many} later",
-        "at the tick",
-        f"recorded setpoints follow the recorded actions on straight lines, {many} after the tick "
-        "of those actions",
-        1.0,
+    there = f"{how_many(steps, 'physics step')} later"
+    return replay_finding(
+        "tick phase", "", there, "at the tick", "tick phase late", 1.0, steps=steps
     )
 
 
@@ -170,7 +163,7 @@ class ActionChecks:
         self.open: list[str] = []
         self.judged: list[str] = []
 
-    def run(self) -> list[ReplayFinding]:
+    def run(self) -> list[Finding]:
         """Findings."""
         case = self._case
         if case.match.recorded.commands is None or set(case.joints) != set(case.policy.joints):
@@ -178,7 +171,7 @@ class ActionChecks:
             return []
         return list(self._compared())
 
-    def _compared(self) -> Iterator[ReplayFinding]:
+    def _compared(self) -> Iterator[Finding]:
         case, joints = self._case, list(self._case.policy.joints)
         if self._targets_between_ticks():
             self.open.append(
@@ -235,22 +228,23 @@ class ActionChecks:
         fitted: dict[int, ActionLine],
         scale: FloatArray,
         joints: list[str],
-    ) -> ReplayFinding:
+    ) -> Finding:
         new = {joints[i]: float(f"{fitted[i].slope:.5g}") for i in wrong}
         old = {joints[i]: float(f"{scale[i]:.7g}") for i in wrong}
         worst = max(wrong, key=lambda i: fitted[i].rest)
         turning = "rad/s" if joints[worst] in self._velocities else "rad"
         unit = self._case.unit_of([joints[worst]], turning)
         alike = len(set(new.values())) == len(set(old.values())) == 1
-        return ReplayFinding(
+        return replay_finding(
             what,
             listed(list(new)) if len(new) <= 4 else how_many(len(new), "joint"),
             next(iter(new.values())) if alike else new,
             next(iter(old.values())) if alike else old,
-            f"recorded targets are a straight line over recorded actions with these slopes; it "
-            f"leaves {fitted[worst].rest:.1g} {unit}",
+            "action scale",
             1.0,
             (self._edit("action.scale", self._said.get("scale"), new, old, 1.0),),
+            residual=fitted[worst].rest,
+            residual_unit=unit,
         )
 
     def _edit(
@@ -268,7 +262,7 @@ class ActionChecks:
             {joints.index(j): v for j, v in old.items()},
         )
 
-    def _offsets(self, fitted: dict[int, ActionLine], joints: list[str]) -> Iterator[ReplayFinding]:
+    def _offsets(self, fitted: dict[int, ActionLine], joints: list[str]) -> Iterator[Finding]:
         action = self._case.said.get("action") or {}
         absolute = action.get("mode", "absolute") == "absolute"
         pose = self._case.policy.plant().joints.get("default_pose", {})
@@ -284,13 +278,11 @@ class ActionChecks:
             if joints[i] not in kinds and abs(line.offset - pose.get(joints[i], 0.0)) > OFFSET
         }
         if change:
-            yield default_finding(
-                self._case, change, "recorded targets at an action of zero are there", 1.0
-            )
+            yield default_finding(self._case, change, "action offset", 1.0)
 
     def _own_offsets(
         self, fitted: dict[int, ActionLine], joints: list[str], pose: Mapping[str, float]
-    ) -> Iterator[ReplayFinding]:
+    ) -> Iterator[Finding]:
         """Offsets that the file states, where they are numbers."""
         said = self._said["offset"]
         here = resolved(said, joint_slots(self._case.file_joints), 0.0)
@@ -300,21 +292,21 @@ class ActionChecks:
         as_pose = all(abs(f.offset - pose.get(joints[i], 0.0)) < OFFSET for i, f in fitted.items())
         new = {joints[i]: float(f"{v:.6g}") for i, v in off.items()}
         old = {joints[i]: float(here[i]) for i in off}
-        yield ReplayFinding(
+        yield replay_finding(
             "action offset",
             listed([joints[i] for i in off]) if len(off) <= 4 else how_many(len(off), "joint"),
             "the default pose" if as_pose else new,
             said,
-            "recorded targets at an action of zero are there",
+            "action offset",
             1.0,
             (
-                RepairEdit("policy", "action.offset", "default")
+                repair("policy", "action.offset", "default")
                 if as_pose
                 else self._edit("action.offset", said, new, old, 0.0),
             ),
         )
 
-    def _clips(self, fitted: dict[int, ActionLine], joints: list[str]) -> Iterator[ReplayFinding]:
+    def _clips(self, fitted: dict[int, ActionLine], joints: list[str]) -> Iterator[Finding]:
         """A clip of the actions here that recorded targets do not show, or the other way round."""
         clip: Any = self._said.get("clip")
         if self._beta < 1.0 or np.size(clip) > 2 or isinstance(clip, str):
@@ -329,19 +321,19 @@ class ActionChecks:
             if len(less) > 2 and np.ptp(less) < 1e-3 * less.max():
                 stopped.append(float(less.mean()))
         if most > bound * (1.0 + 1e-3):
-            text = f"recorded targets follow actions up to {most:.4g}, here they end at {bound:.4g}"
-            edit = RepairEdit("policy", "action.clip", None)
-            yield ReplayFinding("action clip", "", f"not below {most:.4g}", bound, text, 1.0,
-                                (edit,))  # fmt: skip
+            edit, there = repair("policy", "action.clip", None), f"not below {most:.4g}"
+            kind = "action clip"
+            yield replay_finding(kind, "", there, bound, kind, 1.0, (edit,), most=most)
         elif stopped and np.ptp(stopped) < 1e-2 * max(stopped) and min(stopped) < 0.99 * bound:
             value = float(f"{np.mean(stopped):.4g}")
-            count = how_many(len(stopped), "joint")
-            text = f"recorded targets of {count} stop at actions of {value:g}"
-            edit = RepairEdit("policy", "action.clip", [-value, value])
+            edit = repair("policy", "action.clip", [-value, value])
             here = "none" if not np.isfinite(bound) else bound
-            yield ReplayFinding("action clip", "", value, here, text, 1.0, (edit,))
+            form, joints_stopped = "action clip recorded", len(stopped)
+            yield replay_finding(
+                "action clip", "", value, here, form, 1.0, (edit,), stopped=joints_stopped
+            )
 
-    def _target_clip(self, joints: list[str]) -> Iterator[ReplayFinding]:
+    def _target_clip(self, joints: list[str]) -> Iterator[Finding]:
         """Limits of the targets here that recorded ones exceed."""
         clip: Any = self._said.get("clip_target")
         if clip is None or isinstance(clip, str) or np.size(clip) > 2:
@@ -354,14 +346,15 @@ class ActionChecks:
         }
         if over:
             where = listed(list(over)) if len(over) <= 4 else how_many(len(over), "joint")
-            text = f"recorded targets reach {short(over)}, here they end at {low:g} and {high:g}"
-            edit = RepairEdit("policy", "action.clip_target", None)
-            yield ReplayFinding("target clip", where, over, [low, high], text, 1.0, (edit,))
+            edit = repair("policy", "action.clip_target", None)
+            yield replay_finding(
+                "target clip", where, over, [low, high], "target clip", 1.0, (edit,)
+            )
 
     def _is_still(self, joint: str) -> bool:
         return bool(np.ptp(self._actions[:, self._case.joints.index(joint)]) < STILL)
 
-    def _lost(self, fitted: dict[int, ActionLine], joints: list[str]) -> Iterator[ReplayFinding]:
+    def _lost(self, fitted: dict[int, ActionLine], joints: list[str]) -> Iterator[Finding]:
         """Ticks whose actions reached no target: all targets stay, although the actions move."""
         if self._beta < 1.0 or self._said.get("mode", "absolute") != "absolute" or not fitted:
             return
@@ -377,15 +370,20 @@ class ActionChecks:
         if not rows.size:
             return
         steps = steps[rows]
-        first = ", ".join(str(s) for s in steps[:4])
-        more = ", …" if len(steps) > 4 else ""
-        text = (
-            f"at {len(rows)} of {len(targets)} ticks (steps {first}{more}) the actions move and "
-            "all recorded targets stay those of the tick before"
+        yield replay_finding(
+            "lost setpoints",
+            "",
+            how_many(len(rows), "tick"),
+            "none",
+            "lost setpoints",
+            1.0,
+            lost=len(rows),
+            ticks=len(targets),
+            steps=steps[:4].tolist(),
+            more=len(steps) > 4,
         )
-        yield ReplayFinding("lost setpoints", "", how_many(len(rows), "tick"), "none", text, 1.0)
 
-    def _other_mode(self, joints: list[str]) -> Iterator[ReplayFinding]:
+    def _other_mode(self, joints: list[str]) -> Iterator[Finding]:
         """Targets that follow actions as another mode has it."""
         here = str(self._said.get("mode", "absolute"))
         other = {"absolute": "delta", "delta": "absolute"}.get(here)
@@ -397,11 +395,11 @@ class ActionChecks:
         ]
         found = [line for line in lines if line is not None]
         if len(found) > 0.5 * len(joints):
-            text = f"recorded targets follow actions on straight lines with it, {len(found)} joints"
-            edit = RepairEdit("policy", "action.mode", other)
-            yield ReplayFinding("action mode", "", other, here, text, 1.0, (edit,))
+            edit = repair("policy", "action.mode", other)
+            kind, lines_found = "action mode", len(found)
+            yield replay_finding(kind, "", other, here, kind, 1.0, (edit,), joints=lines_found)
 
-    def _order(self, joints: list[str]) -> ReplayFinding | None:
+    def _order(self, joints: list[str]) -> Finding | None:
         """Targets that follow the actions of other joints: the setpoints are in another order."""
         if (self._case.said.get("action") or {}).get("mode", "absolute") == "measured":
             return None
@@ -414,15 +412,8 @@ class ActionChecks:
         if len(moved) < 2 or len(set(sure.values())) < len(sure):
             return None
         order = [sure.get(j, j) for j in joints]
-        return ReplayFinding(
-            "joint order",
-            how_many(len(moved), "joint"),
-            joints,
-            order,
-            f"the setpoints that are recorded as [{', '.join(joints)}] follow the actions of "
-            f"[{', '.join(order)}] on straight lines: they are in that order",
-            1.0,
-        )
+        many = how_many(len(moved), "joint")
+        return replay_finding("joint order", many, joints, order, "joint order of setpoints", 1.0)
 
     @cached_property
     def _velocities(self) -> set[str]:
@@ -483,12 +474,11 @@ class ActionChecks:
     def _beta(self) -> float:
         return 1.0 if self._recorded_beta is None else self._recorded_beta
 
-    def _filter(self) -> Iterator[ReplayFinding]:
+    def _filter(self) -> Iterator[Finding]:
         here, recorded = float(self._said.get("smoothing", 1.0)), self._recorded_beta
         if recorded is None or abs(recorded - here) < ALIKE:
             return
-        how = "actions" if recorded == 1.0 else f"actions smoothed with β = {recorded:g}"
-        yield filter_finding(recorded, here, f"recorded targets are straight lines over {how}")
+        yield filter_finding(recorded, here, "action filter")
 
     def _targets_between_ticks(self) -> bool:
         """Whether setpoints move at most steps, not only at ticks."""
@@ -503,11 +493,12 @@ class ActionChecks:
         return len(inside) > 2 * len(steps)
 
 
-def filter_finding(recorded: float, here: float, evidence: str) -> ReplayFinding:
+def filter_finding(recorded: float, here: float, form: str) -> Finding:
     """Another filter of the actions; 1: none."""
     there, now = (f"β {b:g}" if b < 1.0 else "none" for b in (recorded, here))
-    edit = RepairEdit("policy", "action.smoothing", recorded)
-    return ReplayFinding("action filter", "", there, now, evidence, 1.0, (edit,))
+    edit = repair("policy", "action.smoothing", recorded)
+    beta = recorded if recorded < 1.0 else 0.0
+    return replay_finding("action filter", "", there, now, form, 1.0, (edit,), beta=beta)
 
 
 def _is_degrees(ratio: float) -> bool:

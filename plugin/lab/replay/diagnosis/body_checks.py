@@ -9,12 +9,14 @@ import numpy as np
 
 from mjrig.core.arrays import FloatArray
 from mjrig.core.control.plant import PER_JOINT, at_joint
+from mjrig.core.findings import Finding, RepairEdit
 from mjrig.core.names import listed
 from mjrig.core.sim.plant_parameters import plant_of
 from mjrig.core.sim.world import World
+from mjrig.lab.findings.rendering import EACH
 from mjrig.lab.replay.diagnosis.plant_differences import dynamics_fix
 from mjrig.lab.replay.diagnosis.short_predictions import EXACT, ParameterFit, Segments, size
-from mjrig.lab.replay.finding import EACH, RepairEdit, ReplayFinding
+from mjrig.lab.replay.finding import repair, replay_finding
 from mjrig.lab.replay.matching import Match
 from mjrig.lab.replay.plant_edit import JOINT_FIELDS, CannotEdit, PlantEdit
 
@@ -90,13 +92,13 @@ class BodyChecks:
         self._segments, self._world = segments, world
         self._pair: Match = segments.pair
 
-    def run(self) -> list[tuple[ReplayFinding, Repair]]:
+    def run(self) -> list[tuple[Finding, Repair]]:
         """Findings and how to repair them in this world, the one that explains most first."""
         before = self._segments.miss()
         if size(before) <= EXACT:
             return []
         gross = size(before) > GROSS
-        found: list[tuple[ReplayFinding, Repair]] = []
+        found: list[tuple[Finding, Repair]] = []
         for parameter in self._parameters():
             found += self._fitted(parameter, before)
             if found and (found[-1][0].share or 0.0) > CERTAIN:
@@ -106,13 +108,13 @@ class BodyChecks:
             if gross:
                 return []
             for parameter in self._promising(before):
-                if (parameter.what, parameter.where) not in {(f.what, f.where) for f, _ in found}:
+                if (parameter.what, parameter.where) not in {(f.kind, f.where) for f, _ in found}:
                     found += self._fitted(parameter, before)
         return sorted(found, key=lambda pair: -(pair[0].share or 0.0))
 
     def _fitted(
         self, parameter: PlantParameter, before: FloatArray
-    ) -> list[tuple[ReplayFinding, Repair]]:
+    ) -> list[tuple[Finding, Repair]]:
         """The finding of one parameter, if it explains enough."""
         edit = PlantEdit(self._world, self._pair.robot)
         change = partial(parameter.change, edit)
@@ -158,7 +160,7 @@ class BodyChecks:
         hopes = [h for h in hopes if h[0] > HOPELESS]
         return [p for _, p in sorted(hopes, key=lambda h: -h[0])[:SINGLE]]
 
-    def _finding(self, parameter: PlantParameter, fit: ParameterFit) -> ReplayFinding:
+    def _finding(self, parameter: PlantParameter, fit: ParameterFit) -> Finding:
         new, old = parameter.here + fit.change, parameter.here
         if parameter.what == "ground friction":
             new = old * float(np.exp(fit.change))
@@ -166,7 +168,7 @@ class BodyChecks:
         fix: tuple[RepairEdit, ...] = ()
         if parameter.what == "gravity":
             down = [*(float(g) for g in self._world.model.opt.gravity[:2]), value]
-            fix = (RepairEdit("scene", "sim.gravity", down, f"z {old:g} → {value:g}"),)
+            fix = (repair("scene", "sim.gravity", down, f"z {old:g} → {value:g}"),)
         there: object = value
         here: object = float(f"{old:.4g}")
         if len(set(parameter.values.values())) > 1:
@@ -176,16 +178,17 @@ class BodyChecks:
         if parameter.repairable:
             wanted = dict.fromkeys(parameter.values, value)
             fix = (dynamics_fix(self._world, self._pair.robot, parameter.what, wanted),)
-        return ReplayFinding(
+        return replay_finding(
             parameter.what,
             parameter.where,
             there,
             here,
-            f"fitted to short predictions from recorded states: with it they miss by "
-            f"{fit.after:.2g} instead of {fit.before:.2g} rad/s or m/s",
+            "fitted",
             fit.share,
             fix,
             parameter.unit,
+            before=fit.before,
+            after=fit.after,
         )
 
     # Parameters ---------------------------------------------------------------------------------

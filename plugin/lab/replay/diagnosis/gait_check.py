@@ -3,9 +3,10 @@
 import numpy as np
 
 from mjrig.core.arrays import FloatArray
+from mjrig.core.findings import Finding
 from mjrig.lab.replay.diagnosis.policy_case import LayoutTerm, PolicyCase, Recomputed
 from mjrig.lab.replay.diagnosis.term_fit import SAME, error
-from mjrig.lab.replay.finding import RepairEdit, ReplayFinding
+from mjrig.lab.replay.finding import repair, replay_finding
 
 #: Periods that differ by a smaller share are the same.
 ALIKE = 5e-3
@@ -17,7 +18,7 @@ FORMS = ("sin_cos", "cos_sin")
 CLOCKS = ("start", "first_tick")
 
 
-def gait_findings(case: PolicyCase, term: LayoutTerm, found: Recomputed) -> list[ReplayFinding]:
+def gait_findings(case: PolicyCase, term: LayoutTerm, found: Recomputed) -> list[Finding]:
     """What is wrong with a phase that differs from the recorded one; empty: it is not known."""
     layout, timestep = case.layout, case.recording.timestep
     assert layout is not None
@@ -26,36 +27,36 @@ def gait_findings(case: PolicyCase, term: LayoutTerm, found: Recomputed) -> list
     if _halves_swapped(recorded, here, term):
         said = str(term.said.get("form", "sin_cos"))
         new = FORMS[1 - FORMS.index(said)]
-        text = "with sine and cosine exchanged, recorded and recomputed values agree"
-        edit = RepairEdit("policy", f"{term.path}.form", new)
-        return [ReplayFinding("gait phase", term.name, new, said, text, 1.0, (edit,))]
+        edit = repair("policy", f"{term.path}.form", new)
+        form = "gait phase swapped"
+        return [replay_finding("gait phase", term.name, new, said, form, 1.0, (edit,))]
     if not _is_phase(recorded, term):
         return []
     time = case.ticks.step[found.ticks].astype(float) * timestep
     periods = [_period(v, time, term) for v in (recorded, here)]
     if periods[0] is None or periods[1] is None:
-        return [_other(term, "one of them does not turn")]
+        return [_other(term, "gait phase still")]
     if abs(periods[0] - periods[1]) < ALIKE * periods[1]:
         return _shifted(case, term, recorded, here, periods[1])
     if periods[0] < 0.0:
-        return [_other(term, "the recorded one turns backwards")]
+        return [_other(term, "gait phase backwards")]
     key = "frequency" if "frequency" in term.said else "period"
     value = float(f"{1.0 / periods[0] if key == 'frequency' else periods[0]:.4g}")
     return [
-        ReplayFinding(
+        replay_finding(
             "gait phase",
             term.name,
             float(f"{periods[0]:.4g}"),
             float(f"{periods[1]:.4g}"),
-            f"the recorded phase turns once in {periods[0]:.4g} s, here in {periods[1]:.4g} s",
+            "gait phase period",
             1.0,
-            (RepairEdit("policy", f"{term.path}.{key}", value),),
+            (repair("policy", f"{term.path}.{key}", value),),
         )
     ]
 
 
-def _other(term: LayoutTerm, text: str) -> ReplayFinding:
-    return ReplayFinding("gait phase", term.name, "another phase", "this phase", text, 1.0)
+def _other(term: LayoutTerm, form: str) -> Finding:
+    return replay_finding("gait phase", term.name, "another phase", "this phase", form, 1.0)
 
 
 def _is_phase(values: FloatArray, term: LayoutTerm) -> bool:
@@ -69,11 +70,11 @@ def _is_phase(values: FloatArray, term: LayoutTerm) -> bool:
 
 def _shifted(
     case: PolicyCase, term: LayoutTerm, recorded: FloatArray, here: FloatArray, period: float
-) -> list[ReplayFinding]:
+) -> list[Finding]:
     """A phase of the same period with another zero: another clock, or other offsets."""
     turning = np.stack([np.abs(v).max(axis=1) > 0.1 for v in (recorded, here)])
     if (turning[0] != turning[1]).mean() > CONSTANT and term.said.get("form") != "phase":
-        return [_other(term, "one turns while the other one stands")]
+        return [_other(term, "gait phase stands")]
     both = turning.all(axis=0)
     if not both.any():
         return []
@@ -81,21 +82,20 @@ def _shifted(
     ahead = (ahead - ahead[:1] + 0.5) % 1.0 - 0.5 + ahead[:1]
     shift = (np.median(ahead, axis=0) + 0.5) % 1.0 - 0.5
     if np.abs(ahead - np.median(ahead, axis=0)).max() > CONSTANT:
-        return [_other(term, "how far the recorded one is ahead changes during the run")]
+        return [_other(term, "gait phase drifts")]
     if _whole(shift):
         return []
-    listed = ", ".join(f"{s:+.3g}" for s in shift)
-    text = f"the recorded phase is constantly {listed} turns ahead of the one here"
+    kind, ahead_by = "gait phase", [f"{s:+.3g}" for s in shift]
     clock, first = str(term.said.get("clock", "start")), _first_tick(case) / period
     other = CLOCKS[1 - CLOCKS.index(clock)] if clock in CLOCKS else clock
     if _whole(shift + (first if other == "first_tick" else -first)):
-        edit = RepairEdit("policy", f"{term.path}.clock", other)
+        edit = repair("policy", f"{term.path}.clock", other)
         there, now = (f"zero at the {c.replace('_', ' ')}" for c in (other, clock))
-        return [ReplayFinding("gait phase", term.name, there, now, text, 1.0, (edit,))]
+        return [replay_finding(kind, term.name, there, now, kind, 1.0, (edit,), ahead=ahead_by)]
     said = np.ravel(np.asarray(term.said.get("offsets", [0.0]), dtype=np.float64))
     new = [float(f"{v:.4g}") for v in (said + shift) % 1.0]
-    edit = RepairEdit("policy", f"{term.path}.offsets", new)
-    return [ReplayFinding("gait phase", term.name, new, said.tolist(), text, 1.0, (edit,))]
+    edit = repair("policy", f"{term.path}.offsets", new)
+    return [replay_finding(kind, term.name, new, said.tolist(), kind, 1.0, (edit,), ahead=ahead_by)]
 
 
 def _whole(turns: FloatArray) -> bool:

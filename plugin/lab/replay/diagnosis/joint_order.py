@@ -7,9 +7,10 @@ import numpy as np
 
 from mjrig.core.arrays import FloatArray
 from mjrig.core.errors import MjrigError
+from mjrig.core.findings import Finding
 from mjrig.core.names import how_many, listed
 from mjrig.data.recording.recording import ActorRecording, RecordedCommands, Recording
-from mjrig.lab.replay.finding import ReplayFinding
+from mjrig.lab.replay.finding import replay_finding
 from mjrig.lab.replay.matching import Indices
 
 # Assignment ---------------------------------------------------------------------------------------
@@ -265,25 +266,6 @@ def _with(recording: Recording, actor: ActorRecording) -> Recording:
 # Effects of a change on the position error, as text.
 
 
-def remove(share: float) -> str:
-    """Effect of several changes."""
-    if share > 0.005:
-        return f"remove {share:.0%} of the position error"
-    return "make it worse" if share < -0.005 else "change nothing"
-
-
-def removes(share: float) -> str:
-    """Effect of one change."""
-    if share > 0.005:
-        return f"removes {share:.0%} of the position error"
-    return "makes it worse" if share < -0.005 else "changes nothing"
-
-
-def in_words(share: float) -> str:
-    """The effect of a difference."""
-    return f"undoing it {removes(share)}"
-
-
 # Plausible orders ---------------------------------------------------------------------------------
 # Orders in which the setpoints of a recording may really be.
 
@@ -343,7 +325,7 @@ _WAYS: tuple[tuple[str, Callable[[Recording, str, Indices], Recording]], ...] = 
 
 def order_findings(
     recording: Recording, actor: ActorRecording, share_of: Callable[[Recording], float]
-) -> Iterator[ReplayFinding]:
+) -> Iterator[Finding]:
     """What other orders and signs of a robot's columns explain.
 
     Args:
@@ -359,18 +341,20 @@ def order_findings(
                 continue
             moved = [actor.driven[i] for i in np.flatnonzero(order != np.arange(len(order)))]
             names = ", ".join(actor.driven[i] for i in order)
-            yield ReplayFinding(
+            yield replay_finding(
                 "joint order",
                 listed(moved) if len(moved) <= 4 else how_many(len(moved), "joint"),
                 "as recorded",
                 f"{subject}: {name}",
-                f"{subject} in another order ({name}) {remove(share)}; the columns are [{names}]",
+                "joint order tried",
                 share,
+                subject=subject,
+                order=name,
+                columns=names,
             )
     samples = samples_of(actor)
     against = flipped(samples) if samples is not None else []
     if against:
         share = share_of(with_signs(recording, actor.name, against))
         joints = listed(actor.driven[i] for i in against)
-        effect = f"negated setpoints {remove(share)}"
-        yield ReplayFinding("sign", joints, "as recorded", "negated", effect, share)
+        yield replay_finding("sign", joints, "as recorded", "negated", "sign of setpoints", share)

@@ -11,11 +11,12 @@ from mjrig.core.control.articulation import Articulation
 from mjrig.core.control.controller import ArticulationController
 from mjrig.core.control.effort_limits import model_ranges, symmetric
 from mjrig.core.control.plant import OVERALL, PER_JOINT, Plant
+from mjrig.core.findings import RepairEdit
 from mjrig.core.model.binding import ActuatorBinding
 from mjrig.core.names import Slots, how_many, listed
 from mjrig.core.sim.plant_parameters import delay_steps, plant_of
 from mjrig.core.sim.world import World
-from mjrig.lab.replay.finding import RepairEdit
+from mjrig.lab.replay.finding import repair
 from mjrig.lab.replay.plant_edit import JOINT_FIELDS, PlantEdit
 from mjrig.lab.replay.repairs import edited, values_edit
 
@@ -124,7 +125,7 @@ def plant_fix(
     """The edits that repair a difference; none: it is in the model's own file."""
     what, recorded = difference.what, difference.recorded
     if not difference.joints:
-        return (RepairEdit("scene", f"sim.{what}", recorded),) if what in _OPTIONS else ()
+        return (repair("scene", f"sim.{what}", recorded),) if what in _OPTIONS else ()
     assert isinstance(recorded, Mapping)
     wanted = {j: float(recorded[j]) for j in difference.joints}
     if what in JOINT_FIELDS:
@@ -254,7 +255,7 @@ def _delays(world: World, robot: Articulation, wanted: Mapping[str, float]) -> l
             steps = edited(None, slots, mine)
             value = None if not any(mine.values()) else {"steps": steps}
             text = values_edit("scene", path, None, slots, mine, here).changed
-            found.append(RepairEdit("scene", path, value, text))
+            found.append(repair("scene", path, value, text))
         else:
             said = delay.authored("steps") if delay.is_authored("steps") else lags
             found.append(values_edit("scene", f"{path}.steps", said, slots, mine, here))

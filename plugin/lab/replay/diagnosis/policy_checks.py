@@ -10,7 +10,8 @@ import numpy as np
 from mjrig.core.arrays import FloatArray
 from mjrig.core.control.policy import PolicyComponent
 from mjrig.core.errors import MjrigError
-from mjrig.core.names import how_many, listed
+from mjrig.core.findings import Finding
+from mjrig.core.names import listed
 from mjrig.core.sim.world import World
 from mjrig.data.recording.recording import PolicyTicks, Recording
 from mjrig.lab.replay.diagnosis.action_checks import (
@@ -36,7 +37,7 @@ from mjrig.lab.replay.diagnosis.rate_checks import (
 )
 from mjrig.lab.replay.diagnosis.start_checks import TARGET, StartChecks
 from mjrig.lab.replay.diagnosis.term_checks import TermChecks
-from mjrig.lab.replay.finding import ReplayFinding
+from mjrig.lab.replay.finding import replay_finding
 from mjrig.lab.replay.matching import Match, match
 from mjrig.lab.replay.policy_loop import in_the_loop, policies
 
@@ -66,7 +67,7 @@ class NetworkCheck:
         #: Whether its outputs depend on ticks before the first recorded one.
         self._remembers = False
 
-    def run(self, *, terms_agree: bool) -> list[ReplayFinding]:
+    def run(self, *, terms_agree: bool) -> list[Finding]:
         """Findings.
 
         Args:
@@ -93,9 +94,7 @@ class NetworkCheck:
             self._remembers = not np.array_equal(without, here[1:])
         return self._compared(recorded, here, terms_agree)
 
-    def _compared(
-        self, recorded: FloatArray, here: FloatArray, terms_agree: bool
-    ) -> list[ReplayFinding]:
+    def _compared(self, recorded: FloatArray, here: FloatArray, terms_agree: bool) -> list[Finding]:
         # Recorded actions may be clipped already.
         off = np.minimum(
             np.abs(recorded - here), np.abs(recorded - np.clip(here, *_range(self._case)))
@@ -116,28 +115,20 @@ class NetworkCheck:
         if factor is not None and abs(factor - 1.0) < AGREES:
             return []  # but for a clip, which is judged with the targets
         if factor is not None:
-            text = (
-                f"recorded actions are {factor:.4g} times the network's output on the recorded "
-                "observations: they were recorded after a scale"
-            )
-            return [ReplayFinding("recorded actions", "", f"times {factor:.4g}", "as the network "
-                                  "gives them", text, 1.0)]  # fmt: skip
-        text = (
-            f"on the recorded observations its actions differ by {float(off.max()) / size:.2g} of "
-            f"their size, over {how_many(len(off), 'tick')}"
-        )
-        if not terms_agree:
-            text += "; but the observations are not those of the policy here either"
+            kind, there = "recorded actions", f"times {factor:.4g}"
+            return [replay_finding(kind, "", there, "as the network gives them", kind, 1.0,
+                               factor=factor)]  # fmt: skip
         share = 1.0 if terms_agree else SUSPECTED
-        return [ReplayFinding("network", "", "another", "this", text, share)]
+        values = {"error": float(off.max()) / size, "ticks": len(off)}
+        values["terms_differ"] = not terms_agree
+        return [replay_finding("network", "", "another", "this", "network", share, **values)]
 
-    def _smoothed(self, recorded: FloatArray, here: FloatArray) -> list[ReplayFinding]:
+    def _smoothed(self, recorded: FloatArray, here: FloatArray) -> list[Finding]:
         beta = recorded_filter(here, recorded, np.inf)
         now = float((self._case.said.get("action") or {}).get("smoothing", 1.0))
         if beta is None or beta >= 1.0 or abs(beta - now) < ALIKE:
             return []
-        text = f"recorded actions are those of the network here, smoothed with β = {beta:g}"
-        return [filter_finding(beta, now, text)]
+        return [filter_finding(beta, now, "action filter of the network")]
 
 
 def _factor(recorded: FloatArray, here: FloatArray) -> float | None:
@@ -165,7 +156,7 @@ def _range(case: PolicyCase) -> tuple[float, float]:
 
 def check_options(
     recording: Recording, world: World, matches: Sequence[Match], switch: PolicyComponent
-) -> tuple[list[ReplayFinding], list[str]]:
+) -> tuple[list[Finding], list[str]]:
     """Findings on the terms and the network of each policy, and what could not be judged.
 
     A recorded observation begins with the number of the policy in charge. Targets are left to the
@@ -185,7 +176,7 @@ def check_options(
     if unknown:
         return [], [f"the policies: options {listed(map(str, unknown))} were recorded, which the "
                     f"scene has not: {listed(names)}"]  # fmt: skip
-    found: list[ReplayFinding] = []
+    found: list[Finding] = []
     open_: list[str] = []
     real = np.array(real_ticks(ticks), dtype=np.intp)
     for i, (name, file) in enumerate(zip(names, files, strict=True)):
@@ -200,7 +191,7 @@ def check_options(
         except MjrigError as error:
             own, unclear = [], [str(error)]
         # The fix of a finding edits the policy of a replay, which is none of these alone.
-        found += [replace(f, where=f"{name}: {f.where}".rstrip(": "), fix=()) for f in own]
+        found += [replace(f, names=(": ".join((name, *f.names)),), remedies=()) for f in own]
         open_ += [f"the policy {name!r}: {text}" for text in unclear]
     return found, open_
 
@@ -218,7 +209,7 @@ def _turn(ticks: PolicyTicks, rows: np.ndarray) -> PolicyTicks:
 
 def _option(
     recording: Recording, world: World, matches: Sequence[Match], ticks: PolicyTicks, file: Path
-) -> tuple[list[ReplayFinding], list[str]]:
+) -> tuple[list[Finding], list[str]]:
     robot = matches[0].robot
     with in_the_loop(file, world, robot) as policy:
         size = policy.observation.size  # others may be longer: they are filled up with zeros
@@ -260,7 +251,7 @@ def give_command(case: PolicyCase) -> None:
 
 def check_policy(
     recording: Recording, world: World, robot: str, policy: PolicyComponent | Path | str | None
-) -> tuple[list[ReplayFinding], list[str]]:
+) -> tuple[list[Finding], list[str]]:
     """Findings, the best explained first, and what could not be judged; the world is reset.
 
     Args:
@@ -306,12 +297,12 @@ def _file(policy: PolicyComponent | Path | str) -> Path | None:
     return None if file is None else policy.find_file(file)
 
 
-def _checked(case: PolicyCase) -> tuple[list[ReplayFinding], list[str]]:
+def _checked(case: PolicyCase) -> tuple[list[Finding], list[str]]:
     wrong = list(check_velocities(case))
     if wrong:
         return wrong, ["terms and actions: recorded velocities are not those of the joints"]
     found = [*check_rate(case), *check_names(case)]
-    if any(f.what == "joint order" for f in found):
+    if any(f.kind == "joint order" for f in found):
         return found, ["terms and actions: they are in another order"]
     # A stand of another length is one cause; the rest is compared as if both began together.
     case = replace(case, shift=begins_later(case))
@@ -320,14 +311,14 @@ def _checked(case: PolicyCase) -> tuple[list[ReplayFinding], list[str]]:
     network = NetworkCheck(case)
     seen, done = terms.run(), actions.run()
     # One wrong pose shows in the observation and in the targets; what both show is said once.
-    whats = {f.what for f in done}
-    found += [*done, *(f for f in seen if f.what not in whats or f.what == "sign")]
+    whats = {f.kind for f in done}
+    found += [*done, *(f for f in seen if f.kind not in whats or f.kind == "sign")]
     first = began.run()
     if done:  # a pose, an order or a sign that is wrong in all targets is wrong in the stand's too
-        first = [f for f in first if f.what != TARGET]
+        first = [f for f in first if f.kind != TARGET]
     found = [*first, *found]
     found += network.run(terms_agree=not seen and not terms.open)
-    recorded = [f for f in found if f.what == "recorded actions"]
+    recorded = [f for f in found if f.kind == "recorded actions"]
     if recorded:  # then slopes over actions mean nothing, and the last action is not the recorded
         found = [f for f in found if f not in done and not f.where.startswith("LastAction")]
     if not found:

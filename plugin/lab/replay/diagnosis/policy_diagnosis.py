@@ -1,16 +1,18 @@
 """Differences between the plant a policy was trained for and this world, by closed-loop effect."""
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
 from mjrig.core.control.articulation import Articulation
 from mjrig.core.control.plant import PER_JOINT
 from mjrig.core.control.policy import PolicyComponent
+from mjrig.core.findings import Finding
 from mjrig.core.sim.plant_parameters import plant_of
 from mjrig.core.sim.world import World
 from mjrig.lab.replay.diagnosis.plant_differences import apply, differences
-from mjrig.lab.replay.finding import ReplayFinding
+from mjrig.lab.replay.finding import replay_finding
 from mjrig.lab.replay.plant_edit import CannotEdit, PlantEdit
 from mjrig.lab.replay.result import Trial
 from mjrig.lab.replay.trials import PolicyRun
@@ -34,7 +36,7 @@ class PolicyDiagnosis:
         self._nominal, self._again = run.trial, again
         self._asked = run.track.timestep * max(run.track.taken, 1)
 
-    def run(self) -> tuple[list[ReplayFinding], list[str]]:
+    def run(self) -> tuple[list[Finding], list[str]]:
         """Findings, the most important first, and notes."""
         made_for = self._policy.plant()
         known = [w for w in PER_JOINT if w in made_for.joints and w != "default_pose"]
@@ -49,38 +51,41 @@ class PolicyDiagnosis:
         found = sorted(self._findings(), key=lambda f: -1.0 if f.share is None else f.share)
         return found[::-1], notes
 
-    def _findings(self) -> Iterator[ReplayFinding]:
+    def _findings(self) -> Iterator[Finding]:
         here = plant_of(self._world, self._robot)
         names = {j: j for j in self._robot.joint_names}
-        for difference in differences(self._policy.plant(), here, names, policy=True):
+        for plant in differences(self._policy.plant(), here, names, policy=True):
             try:
                 with PlantEdit(self._world, self._robot) as edit:
-                    apply(edit, difference)
-                    share, effect = self._effect(self._again().trial)
+                    apply(edit, plant)
+                    share, form, values = self._effect(self._again().trial)
             except CannotEdit as reason:
-                share, effect = None, f"not tried: {reason}"
-            yield ReplayFinding(
-                difference.what,
-                difference.where,
-                difference.recorded_value(),
-                difference.here_value(),
-                effect,
+                share, form = None, "not tried"
+                values: dict[str, Any] = {"reason": str(reason)}
+            yield replay_finding(
+                plant.what,
+                plant.where,
+                plant.recorded_value(),
+                plant.here_value(),
+                form,
                 share,
+                origin="policy file",
+                **values,
             )
 
-    def _effect(self, trial: Trial) -> tuple[float, str]:
-        """Improvement without the difference, 0 to 1, and as text."""
+    def _effect(self, trial: Trial) -> tuple[float, str, dict[str, Any]]:
+        """Improvement without the difference, 0 to 1, its sentence and numbers."""
         before = self._nominal
         if before.fell:
             if not trial.fell:
-                return 1.0, "undoing it, the robot does not fall any more"
+                return 1.0, "undone, stays up", {}
             longer = trial.duration - before.duration
             if longer > 0.1:
                 share = min(1.0, longer / max(self._asked - before.duration, 1e-9))
-                return share, f"undoing it, the robot falls {longer:.1f} s later"
-            return 0.0, "undoing it, the robot still falls"
+                return share, "undone, falls later", {"longer": longer}
+            return 0.0, "undone, still falls", {}
         if trial.fell:
-            return 0.0, "undoing it, the robot falls: it is better as it is"
+            return 0.0, "undone, falls", {}
         parts, gains = [], [0.0]
         if abs(before.saturation - trial.saturation) > NOTABLE:
             parts.append(f"saturation {before.saturation:.0%} → {trial.saturation:.0%}")
@@ -97,5 +102,6 @@ class PolicyDiagnosis:
             distance = float(np.linalg.norm(np.subtract(before.base_end, trial.base_end)))
             moved = f"the base ends {distance:.2f} m elsewhere"
         if not parts:
-            return 0.0, f"undoing it changes little{': ' + moved if moved else ''}"
-        return min(1.0, max(0.0, *gains)), f"undoing it: {', '.join([*parts, moved]).rstrip(', ')}"
+            return 0.0, "undone, little changes", {"moved": moved}
+        changes = [*parts, *([moved] if moved else [])]
+        return min(1.0, max(0.0, *gains)), "undone, changes", {"changes": changes}

@@ -7,9 +7,10 @@ import numpy.typing as npt
 
 from mjrig.core.arrays import FloatArray
 from mjrig.core.errors import MjrigError
+from mjrig.core.findings import Finding
 from mjrig.core.sim.world import World
 from mjrig.lab.replay.diagnosis.policy_case import MOST, LayoutTerm, PolicyCase, real_ticks
-from mjrig.lab.replay.finding import RepairEdit, ReplayFinding
+from mjrig.lab.replay.finding import repair, replay_finding
 from mjrig.lab.replay.repairs import joint_slots, resolved
 from mjrig.lab.rollouts.world_copy import twin
 
@@ -55,7 +56,7 @@ ALL = 0.99
 FLOAT32, FLOAT64 = "float32", "float64"
 
 
-def check_precision(case: PolicyCase) -> Iterator[ReplayFinding]:
+def check_precision(case: PolicyCase) -> Iterator[Finding]:
     """Precision of measured states and of targets, where recorded numbers tell it to the bit."""
     for values in _measured(case):
         found = list(_found(case, "state", values))
@@ -69,7 +70,7 @@ def check_precision(case: PolicyCase) -> Iterator[ReplayFinding]:
 Pair = tuple[FloatArray, dict[str, list[FloatArray]]]
 
 
-def _found(case: PolicyCase, path: str, values: Pair | None) -> Iterator[ReplayFinding]:
+def _found(case: PolicyCase, path: str, values: Pair | None) -> Iterator[Finding]:
     if values is None:
         return
     recorded, made = values
@@ -80,12 +81,19 @@ def _found(case: PolicyCase, path: str, values: Pair | None) -> Iterator[ReplayF
     same = {name: max(float(np.mean(recorded == v)) for v in ways) for name, ways in made.items()}
     other = FLOAT32 if here == FLOAT64 else FLOAT64
     if same[other] >= ALL > same[here]:
-        text = (
-            f"computed in {other}, {same[other]:.0%} of {recorded.size} recorded numbers are the "
-            f"same to the bit, in {here} {same[here]:.0%}"
+        edit = repair("policy", path, other)
+        yield replay_finding(
+            "precision",
+            path,
+            other,
+            here,
+            "precision of values",
+            1.0,
+            (edit,),
+            count=recorded.size,
+            same=same[other],
+            same_here=same[here],
         )
-        edit = RepairEdit("policy", path, other)
-        yield ReplayFinding("precision", path, other, here, text, 1.0, (edit,))
 
 
 def _measured(case: PolicyCase) -> Iterator[Pair]:

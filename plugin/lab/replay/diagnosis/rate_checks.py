@@ -4,15 +4,16 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from mjrig.core.findings import Finding
 from mjrig.core.names import how_many
 from mjrig.lab.replay.diagnosis.policy_case import PolicyCase, real_ticks
-from mjrig.lab.replay.finding import RepairEdit, ReplayFinding
+from mjrig.lab.replay.finding import repair, replay_finding
 
 PHASES = ("before", "inside", "after")
 DURATION = "start.duration"
 
 
-def check_rate(case: PolicyCase) -> Iterator[ReplayFinding]:
+def check_rate(case: PolicyCase) -> Iterator[Finding]:
     """Steps from tick to tick, and the step of the first tick."""
     rows = real_ticks(case.ticks)
     steps = case.ticks.step[rows]
@@ -21,15 +22,9 @@ def check_rate(case: PolicyCase) -> Iterator[ReplayFinding]:
     every, here = round(float(np.median(np.diff(steps)))), case.policy.tick_steps
     if every != here:
         hz = [1.0 / (n * case.recording.timestep) for n in (every, here)]
-        yield ReplayFinding(
-            "decimation",
-            "",
-            every,
-            here,
-            f"recorded ticks are {every} steps apart ({hz[0]:g} Hz, {len(steps)} ticks), the "
-            f"policy here ticks every {here} ({hz[1]:g} Hz)",
-            1.0,
-            (RepairEdit("policy", "decimation", every),),
+        edit, kind = repair("policy", "decimation", every), "decimation"
+        yield replay_finding(
+            kind, "", every, here, kind, 1.0, (edit,), ticks=len(steps), rate=hz[0], rate_here=hz[1]
         )
         return
     found = _first_tick(case, int(steps[0]))
@@ -41,7 +36,7 @@ def begins_later(case: PolicyCase) -> int:
     """Steps by which the policy began later in the recording than here, tick phase apart."""
     rows = real_ticks(case.ticks)
     found = _first_tick(case, int(case.ticks.step[rows[0]]))
-    if found is None or found.what != DURATION:
+    if found is None or found.kind != DURATION:
         return 0
     return int(case.ticks.step[rows[0]]) - _first(case, _said_phase(case))
 
@@ -57,7 +52,7 @@ def _first(case: PolicyCase, phase: str, start: int | None = None) -> int:
     return (case.policy.stand_steps if start is None else start) + later
 
 
-def _first_tick(case: PolicyCase, recorded: int) -> ReplayFinding | None:
+def _first_tick(case: PolicyCase, recorded: int) -> Finding | None:
     """Another first tick: the stand before it is longer or shorter, or the tick phase differs."""
     said, every = _said_phase(case), case.policy.tick_steps
     here = _first(case, said)
@@ -87,40 +82,43 @@ def _end_of_stand(case: PolicyCase) -> int | None:
     return own[0] if own and first and first[0] < own[0] else None
 
 
-def _duration(case: PolicyCase, recorded: int, here: int, begins: int) -> ReplayFinding:
+def _duration(case: PolicyCase, recorded: int, here: int, begins: int) -> Finding:
     timestep = case.recording.timestep
     value = float(f"{begins * timestep:.9g}")
-    return ReplayFinding(
+    return replay_finding(
         DURATION,
         "",
         value,
         case.began,
-        f"the first recorded tick is at step {recorded} ({recorded * timestep:g} s), here at step "
-        f"{here} ({here * timestep:g} s)",
+        "start duration",
         1.0,
-        (RepairEdit("policy", DURATION, value),),
+        (repair("policy", DURATION, value),),
+        steps=[recorded, here],
+        times=[recorded * timestep, here * timestep],
     )
 
 
-def _phase(case: PolicyCase, recorded: int, here: int, off: int, wanted: str) -> ReplayFinding:
+def _phase(case: PolicyCase, recorded: int, here: int, off: int, wanted: str) -> Finding:
     """Ticks that fall on other steps; `wanted` is the tick phase that explains it."""
     late = "later" if recorded > here else "earlier"
     # A recording that begins while the policy runs shows where ticks are, not which is first.
     steps = (recorded - here) if wanted else off
-    fix = (RepairEdit("policy", "phase", wanted),) if wanted else ()
-    return ReplayFinding(
+    fix = (repair("policy", "phase", wanted),) if wanted else ()
+    return replay_finding(
         "tick phase",
         "",
         wanted or f"first tick at step {recorded}",
         _said_phase(case) if wanted else f"first tick at step {here}",
-        f"the first recorded tick is at step {recorded}, here at step {here}: recorded ticks begin "
-        f"{how_many(abs(steps), 'physics step')} {late}",
+        "tick phase",
         1.0,
         fix,
+        first=[recorded, here],
+        shift=abs(steps),
+        when=late,
     )
 
 
-def check_velocities(case: PolicyCase) -> Iterator[ReplayFinding]:
+def check_velocities(case: PolicyCase) -> Iterator[Finding]:
     """Recorded velocities against the change of recorded positions, where every step is there."""
     recorded = case.match.recorded
     columns = [j for j, _ in case.match.single]
@@ -136,30 +134,24 @@ def check_velocities(case: PolicyCase) -> Iterator[ReplayFinding]:
     factor = float(np.sum(v * moved)) / size
     rest = float(np.sqrt(np.sum((v - factor * moved) ** 2) / np.sum(v * v))) if v.any() else 1.0
     if abs(factor - 1.0) > 0.1 and rest < 0.1:
-        unit = ", as degrees are of radians" if abs(factor - np.degrees(1.0)) < 0.5 else ""
-        yield ReplayFinding(
+        yield replay_finding(
             "velocity units",
             "",
             f"{factor:.4g} times the change of positions",
             "the change of positions",
-            f"recorded joint velocities are {factor:.4g} times as large as recorded positions "
-            f"change{unit}; that leaves {rest:.1g} of their size",
+            "velocity units",
             1.0,
+            factor=factor,
+            residual=rest,
+            in_degrees=bool(abs(factor - np.degrees(1.0)) < 0.5),
         )
 
 
-def check_names(case: PolicyCase) -> Iterator[ReplayFinding]:
+def check_names(case: PolicyCase) -> Iterator[Finding]:
     """The order of the joints, where the recording states it."""
     here, recorded = list(case.policy.joints), list(case.joints)
     if here == recorded or sorted(here) != sorted(recorded):
         return
     moved = sum(a != b for a, b in zip(here, recorded, strict=True))
-    yield ReplayFinding(
-        "joint order",
-        how_many(moved, "joint"),
-        recorded,
-        here,
-        f"the recording lists the joints of the policy in another order: {', '.join(recorded)}",
-        1.0,
-        (RepairEdit("policy", "joints", recorded),),
-    )
+    edit, many = repair("policy", "joints", recorded), how_many(moved, "joint")
+    yield replay_finding("joint order", many, recorded, here, "joint order listed", 1.0, (edit,))

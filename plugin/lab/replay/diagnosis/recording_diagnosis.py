@@ -15,17 +15,16 @@ import numpy as np
 
 from mjrig.core.control.policy import PolicyComponent
 from mjrig.core.errors import MjrigError
+from mjrig.core.findings import Finding
 from mjrig.core.sim.plant_parameters import plant_of
 from mjrig.core.sim.world import World
 from mjrig.data.recording.recording import Recording
+from mjrig.lab.findings.rendering import removes
 from mjrig.lab.replay.comparison import Comparison, compare
 from mjrig.lab.replay.diagnosis.body_checks import NAMED, SUSPECTED, SUSPICION, BodyChecks
 from mjrig.lab.replay.diagnosis.control_law import exceeded, with_laws
 from mjrig.lab.replay.diagnosis.joint_order import (
-    in_words,
     order_findings,
-    remove,
-    removes,
     shifted,
     with_quaternions,
 )
@@ -39,7 +38,7 @@ from mjrig.lab.replay.diagnosis.policy_checks import check_policy
 from mjrig.lab.replay.diagnosis.precision_checks import PRECISION, other_precisions
 from mjrig.lab.replay.diagnosis.short_predictions import OneStep, Segments, size
 from mjrig.lab.replay.diagnosis.term_checks import QUATERNIONS, quaternion_finding
-from mjrig.lab.replay.finding import LARGEST_EFFORT, RepairEdit, ReplayFinding
+from mjrig.lab.replay.finding import repair, replay_finding
 from mjrig.lab.replay.matching import Match, match
 from mjrig.lab.replay.plant_edit import CannotEdit, PlantEdit
 from mjrig.lab.replay.players import TargetsPlayer
@@ -125,11 +124,11 @@ class Diagnosis:
         self._error = comparison.rms_until(self._until)
         self._notes: list[str] = []
 
-    def run(self) -> tuple[list[ReplayFinding], list[str]]:
+    def run(self) -> tuple[list[Finding], list[str]]:
         """Findings and notes."""
         with quietly():
             found = list(self._precision()) or self._found()
-        if self._is_round_off() and not any(f.what == PRECISION for f in found):
+        if self._is_round_off() and not any(f.kind == PRECISION for f in found):
             above = _first_above(self._comparison, ROUND_OFF)
             since = "" if above is None else f" until {above:.2f} s, then it grows smoothly"
             self._notes.append(
@@ -138,7 +137,7 @@ class Diagnosis:
         self._saturation()
         return found, self._notes
 
-    def _found(self) -> list[ReplayFinding]:
+    def _found(self) -> list[Finding]:
         """What is listed, then the setpoints, then the body: until something explains it."""
         found = list(self._plants())
         together = self._all_together() if len(found) > 1 else 0.0
@@ -209,14 +208,14 @@ class Diagnosis:
         for name in above:
             yield pair, PlantDifference("torque_limit", above, limits, (name,))
 
-    def _known_as(self, pair: Match, difference: PlantDifference) -> str:
-        """What the recorded value is, where the recording does not state the property itself."""
+    def _is_unstated(self, pair: Match, difference: PlantDifference) -> bool:
+        """Whether the recorded value is the largest recorded effort, as no limit is stated."""
         if difference.what != "torque_limit":
-            return ""
+            return False
         stated = {b.name for a, b in pair.joints if a.name in self._limits[pair.recorded.name]}
-        return "" if stated.issuperset(difference.joints) else LARGEST_EFFORT
+        return not stated.issuperset(difference.joints)
 
-    def _plants(self) -> Iterator[ReplayFinding]:
+    def _plants(self) -> Iterator[Finding]:
         seen: set[str] = set()
         for pair, difference in self._differences():
             if not difference.joints and difference.what in seen:
@@ -225,25 +224,26 @@ class Diagnosis:
             yield self._finding(pair, difference)
         yield from self._groups()
 
-    def _finding(self, pair: Match, difference: PlantDifference) -> ReplayFinding:
-        share, effect = self._undone(pair, difference)
-        return ReplayFinding(
-            difference.what,
-            difference.where,
-            difference.recorded_value(),
-            difference.here_value(),
-            effect,
+    def _finding(self, pair: Match, plant: PlantDifference) -> Finding:
+        share, reason = self._undone(pair, plant)
+        form = "undone" if not reason else "not tried"
+        return replay_finding(
+            plant.what,
+            plant.where,
+            plant.recorded_value(),
+            plant.here_value(),
+            form if not self._is_unstated(pair, plant) else f"{form}, largest effort",
             share,
-            plant_fix(self._world, pair.robot, difference),
-            recorded_as=self._known_as(pair, difference),
+            plant_fix(self._world, pair.robot, plant),
+            reason=reason,
         )
 
-    def _groups(self) -> Iterator[ReplayFinding]:
+    def _groups(self) -> Iterator[Finding]:
         """The same property of several joints, which may have an effect only together."""
-        groups: dict[tuple[str, ...], list[tuple[Match, PlantDifference]]] = {}
+        groups: dict[tuple[str, str, bool], list[tuple[Match, PlantDifference]]] = {}
         for pair, difference in self._differences():
             if len(difference.joints) == 1:
-                key = pair.robot.name, difference.what, self._known_as(pair, difference)
+                key = pair.robot.name, difference.what, self._is_unstated(pair, difference)
                 groups.setdefault(key, []).append((pair, difference))
         for members in groups.values():
             if len(members) > 1:
@@ -255,9 +255,8 @@ class Diagnosis:
         try:
             error = self._error_without(pair, difference)
         except MjrigError as reason:
-            return None, f"not tried: {reason}"
-        share = self._share(error)
-        return share, in_words(share)
+            return None, str(reason)
+        return self._share(error), ""
 
     def _error_without(self, pair: Match, difference: PlantDifference) -> float:
         if difference.what == "timestep" or "RK4" in (difference.recorded, difference.here):
@@ -295,7 +294,7 @@ class Diagnosis:
             for edit in reversed(edits):
                 edit.undo()
 
-    def _precision(self) -> Iterator[ReplayFinding]:
+    def _precision(self) -> Iterator[Finding]:
         """A controller that computes in another precision: then the difference begins tiny."""
         grown, time = _first_above(self._comparison, GROWN), self._comparison.time
         begins_tiny = grown is None or grown > time[min(TINY, len(time) - 1)]
@@ -311,13 +310,12 @@ class Diagnosis:
             for label, here, other, world in other_precisions(self._world, pair.robot.name):
                 share = self._share(self.error(world=world))
                 if share > 1.0 - ROUNDED:
-                    edit = RepairEdit("scene", f"{label}.{PRECISION}", other)
-                    text = f"computing in {other} {removes(share)}"
-                    yield ReplayFinding(PRECISION, label, other, here, text, share, (edit,))
+                    edit = repair("scene", f"{label}.{PRECISION}", other)
+                    yield replay_finding(PRECISION, label, other, here, "precision", share, (edit,))
 
     # How the recording was read -----------------------------------------------------------------
 
-    def _commands(self) -> list[ReplayFinding]:
+    def _commands(self) -> list[Finding]:
         """Errors in how the recording was read: the best explanation, if it is good enough."""
         tried = list(self._try_phase())
         if self._comparison.max_abs_position_error > GROSS:
@@ -329,21 +327,15 @@ class Diagnosis:
         good = [f for f in tried if (f.share or 0.0) > CAUSE]
         return sorted(good, key=lambda f: f.share or 0.0, reverse=True)[:1]
 
-    def _try_phase(self) -> Iterator[ReplayFinding]:
+    def _try_phase(self) -> Iterator[Finding]:
         """Setpoints some steps earlier or later: those that short predictions like best."""
         for steps in self._shifts():
             share = self._share(self.error(shifted(self._recording, steps)))
             when = "later" if steps > 0 else "earlier"
-            count = "one" if abs(steps) == 1 else str(abs(steps))
-            many = "step" if abs(steps) == 1 else "steps"
-            yield ReplayFinding(
-                "tick phase",
-                "",
-                "as recorded",
-                f"{count} {many} {when}",
-                f"setpoints that start {count} physics {many} {when} {remove(share)}",
-                share,
-            )
+            count = "one step" if abs(steps) == 1 else f"{abs(steps)} steps"
+            values = {"shift": count.replace(" ", " physics "), "when": when}
+            yield replay_finding("tick phase", "", "as recorded", f"{count} {when}",
+                             "tick phase shifted", share, **values)  # fmt: skip
 
     def _shifts(self) -> list[int]:
         """Shifts worth a run [steps]."""
@@ -363,18 +355,17 @@ class Diagnosis:
         best = min(tried, key=lambda d: tried[d])
         return sorted({-1, 1, best})
 
-    def _try_quaternions(self) -> Iterator[ReplayFinding]:
+    def _try_quaternions(self) -> Iterator[Finding]:
         """The four numbers of a base quaternion in another order."""
         if not any(j.kind == "free" for m in self._matches for j in m.recorded.joints):
             return
         for name, order in QUATERNIONS.items():
             share = self._share(self.error(with_quaternions(self._recording, order)))
-            yield quaternion_finding(name, f"read as {name}, the run here is another: it "
-                                     f"{removes(share)}", share)  # fmt: skip
+            yield quaternion_finding(name, "quaternion run", share)
 
     # The body -----------------------------------------------------------------------------------
 
-    def _body(self) -> list[ReplayFinding]:
+    def _body(self) -> list[Finding]:
         """Properties that the recording does not list, fitted and confirmed by running."""
         segments = self._segments
         if segments is None:
@@ -402,7 +393,7 @@ class Diagnosis:
 
     # The rest -----------------------------------------------------------------------------------
 
-    def _state_edits(self) -> list[ReplayFinding]:
+    def _state_edits(self) -> list[Finding]:
         """Jumps that no physics step makes: the source wrote into its state."""
         found = OneStep(self._recording, self._world, self._robot, resample=self._resample).run()
         if found is None:
@@ -428,7 +419,7 @@ class Diagnosis:
                 )
 
 
-def _best(found: Sequence[ReplayFinding]) -> float:
+def _best(found: Sequence[Finding]) -> float:
     return max((f.share or 0.0 for f in found), default=0.0)
 
 
@@ -455,7 +446,7 @@ class RecordedDiagnosis:
         agrees: every part of the policy and the physics were compared, and none differs.
     """
 
-    findings: list[ReplayFinding] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     agrees: bool = False
 
@@ -489,7 +480,7 @@ def diagnose_recording(
         has_policy = any(actor.policy is not None for actor in recording.actors.values())
         found, unclear = [], [_NO_MEMORY] if has_policy else []
     notes = [f"{UNCLEAR}{text}" for text in unclear]
-    if any(f.confident for f in found):
+    if any(f.is_cause for f in found):
         return RecordedDiagnosis(found, notes)
     if comparison is None:
         comparison = _replayed(recording, world, robot, tolerance)

@@ -11,9 +11,10 @@ import mujoco
 import numpy as np
 
 from mjrig.core.arrays import FloatArray
+from mjrig.core.findings import Finding
 from mjrig.core.sim.world import World
 from mjrig.data.recording.recording import Recording
-from mjrig.lab.replay.finding import ReplayFinding
+from mjrig.lab.replay.finding import replay_finding
 from mjrig.lab.replay.matching import Indices, Match
 from mjrig.lab.replay.players import TargetsPlayer, playable_steps
 from mjrig.lab.rollouts.tracks import advance
@@ -34,7 +35,7 @@ SAME = 1e-5
 class OneStepFound:
     """Findings and notes."""
 
-    findings: list[ReplayFinding] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
 
@@ -91,14 +92,13 @@ class OneStep:
             joints = [n for n, r in zip(names, jumped, strict=True) if r > most]
             when = float(pair.recorded.time[int(rows[np.flatnonzero(jumps)[0]])])
             found.findings.append(
-                ReplayFinding(
+                replay_finding(
                     "state edited by the source",
                     ", ".join(joints[:6]),
                     f"velocity jumps by {jumped.max():.3g} in {int(jumps.sum())} of "
                     f"{len(jumps)} steps, first at {when:.3f} s",
                     "no such jump",
-                    "all other steps agree: something acted at these only, as where a source loop "
-                    "writes into its state; setpoints alone cannot reproduce it",
+                    "state edited by the source",
                 )
             )
         elif np.median(worst) > SAME:

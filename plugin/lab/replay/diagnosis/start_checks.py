@@ -6,10 +6,11 @@ import numpy as np
 
 from mjrig.core.arrays import FloatArray
 from mjrig.core.control.setpoints import POSITION
+from mjrig.core.findings import Finding
 from mjrig.core.names import listed
 from mjrig.core.sim.plant_parameters import plant_of
 from mjrig.lab.replay.diagnosis.policy_case import PolicyCase, real_ticks
-from mjrig.lab.replay.finding import RepairEdit, ReplayFinding
+from mjrig.lab.replay.finding import repair, replay_finding
 from mjrig.lab.replay.repairs import joint_slots, resolved, values_edit
 from mjrig.lab.replay.start_state import start
 
@@ -28,7 +29,7 @@ class StartChecks:
         self._case = case
         self.open: list[str] = []
 
-    def run(self) -> list[ReplayFinding]:
+    def run(self) -> list[Finding]:
         """Findings."""
         if not self._case.from_the_start:
             self.open.append("the start: the recording begins while the policy runs")
@@ -37,7 +38,7 @@ class StartChecks:
 
     # History ------------------------------------------------------------------------------------
 
-    def _fill(self) -> Iterator[ReplayFinding]:
+    def _fill(self) -> Iterator[Finding]:
         """What earlier values are before there are any."""
         case, layout = self._case, self._case.layout
         if layout is None or not layout.has_history:
@@ -61,15 +62,8 @@ class StartChecks:
         recorded = "zeros" if zeros else "first"
         if recorded != here:
             shown = "zeros" if zeros else "the present values"
-            yield ReplayFinding(
-                "history.fill",
-                "",
-                recorded,
-                here,
-                f"in the first recorded observation, all earlier values are {shown}",
-                1.0,
-                (RepairEdit("policy", "observation.history.fill", recorded),),
-            )
+            edit, kind = repair("policy", "observation.history.fill", recorded), "history.fill"
+            yield replay_finding(kind, "", recorded, here, kind, 1.0, (edit,), shown=shown)
 
     # The stand ----------------------------------------------------------------------------------
 
@@ -78,7 +72,7 @@ class StartChecks:
         """Steps before the first recorded tick."""
         return int(self._case.ticks.step[real_ticks(self._case.ticks)[0]])
 
-    def _gains(self) -> Iterator[ReplayFinding]:
+    def _gains(self) -> Iterator[Finding]:
         """Gains while the robot stands, where the recording lists its gains."""
         case, said = self._case, self._case.said.get("start") or {}
         if self._stand < 1 or (case.began <= 0.0 and not case.match.recorded.gain_changes):
@@ -101,7 +95,7 @@ class StartChecks:
 
     def _gain(
         self, what: str, off: list[str], recorded: Mapping[str, float], here: Mapping[str, float]
-    ) -> ReplayFinding:
+    ) -> Finding:
         case, joints = self._case, list(self._case.policy.joints)
         said = (case.said.get("start") or {}).get(what)
         new, old = ({j: float(f"{v[j]:.7g}") for j in off} for v in (recorded, here))
@@ -113,14 +107,15 @@ class StartChecks:
         slots = joint_slots(case.file_joints)
         edit = values_edit("policy", f"start.{what}", said, slots, places, now)
         alike = len(set(new.values())) == len(set(old.values())) == 1
-        return ReplayFinding(
+        return replay_finding(
             f"start.{what}",
             "" if len(off) == len(joints) else listed(off),
             next(iter(new.values())) if alike else new,
             next(iter(old.values())) if alike else old,
-            f"the recording lists these gains for the {self._stand} steps before its first tick",
+            "start gains",
             1.0,
             (edit,) if case.began > 0.0 else (),
+            steps=self._stand,
         )
 
     def _recorded(self, what: str) -> dict[str, float]:
@@ -137,7 +132,7 @@ class StartChecks:
                         found[names[joint]] = float(value)
         return found
 
-    def _target(self) -> Iterator[ReplayFinding]:
+    def _target(self) -> Iterator[Finding]:
         """Positions held until the first tick."""
         case, joints = self._case, list(self._case.policy.joints)
         if self._stand < 1 or case.match.recorded.commands is None:
@@ -155,19 +150,17 @@ class StartChecks:
         new: object = [float(f"{v:.6g}") for v in recorded]
         if np.abs(recorded - default).max() < POSE:
             new = "default"
-        text = (
-            f"recorded targets before the first tick differ by up to "
-            f"{np.abs(recorded - here).max():.3g} {case.unit_of(joints[i] for i in off)}"
-        )
         said = (case.said.get("start") or {}).get("target", "default")
-        yield ReplayFinding(
+        yield replay_finding(
             TARGET,
             listed(joints[i] for i in off) if len(off) <= 4 else f"{len(off)} joints",
             new if new == "default" else {joints[i]: float(f"{recorded[i]:.6g}") for i in off},
             said if isinstance(said, str) else {joints[i]: float(f"{here[i]:.6g}") for i in off},
-            text,
+            "start target",
             1.0,
-            (RepairEdit("policy", TARGET, new),),
+            (repair("policy", TARGET, new),),
+            largest=float(np.abs(recorded - here).max()),
+            largest_unit=case.unit_of(joints[i] for i in off),
         )
 
 

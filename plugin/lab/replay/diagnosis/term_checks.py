@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from mjrig.core.arrays import FloatArray
+from mjrig.core.findings import Finding
 from mjrig.core.names import how_many, listed
 from mjrig.lab.replay.diagnosis.gait_check import gait_findings
 from mjrig.lab.replay.diagnosis.joint_order import with_quaternions
@@ -23,7 +24,7 @@ from mjrig.lab.replay.diagnosis.policy_case import (
     real_ticks,
 )
 from mjrig.lab.replay.diagnosis.term_fit import CHANGED, EXACT, SAME, TermFit, best_fit, error
-from mjrig.lab.replay.finding import RepairEdit, ReplayFinding
+from mjrig.lab.replay.finding import repair, replay_finding
 from mjrig.lab.replay.matching import Indices, match
 from mjrig.lab.replay.repairs import joint_slots, values_edit
 
@@ -95,7 +96,7 @@ POSITION = 1e-3
 ZERO = 1e-6
 
 
-def clip_finding(term: LayoutTerm, recorded: FloatArray) -> ReplayFinding | None:
+def clip_finding(term: LayoutTerm, recorded: FloatArray) -> Finding | None:
     """A clip of one term that its recorded values exceed."""
     clip = term.said.get("clip")
     if clip is None or isinstance(clip, str) or np.size(clip) > 2:
@@ -105,16 +106,14 @@ def clip_finding(term: LayoutTerm, recorded: FloatArray) -> ReplayFinding | None
         bound *= float(np.max(np.abs(term.said.get("scale", 1.0))))
     if most <= bound * (1.0 + 1e-6):
         return None
-    text = f"recorded values reach {most:.4g}, here they end at {bound:.4g}"
-    edit = RepairEdit("policy", f"{term.path}.clip", None)
-    return ReplayFinding(
-        "observation clip", term.name, f"not below {most:.4g}", bound, text, 1.0, (edit,)
-    )
+    edit = repair("policy", f"{term.path}.clip", None)
+    there, form = f"not below {most:.4g}", "observation clip"
+    return replay_finding(form, term.name, there, bound, form, 1.0, (edit,), most=most)
 
 
 def relative_finding(
-    case: PolicyCase, term: LayoutTerm, fit: TermFit, evidence: str
-) -> ReplayFinding | None:
+    case: PolicyCase, term: LayoutTerm, fit: TermFit, evidence: Mapping[str, Any]
+) -> Finding | None:
     """Positions that one side takes relative to the default pose, and the other does not."""
     pose = case.policy.plant().joints.get("default_pose", {})
     names = dict(zip(case.file_joints, case.policy.joints, strict=True))
@@ -128,10 +127,11 @@ def relative_finding(
         return None
     if np.abs(shift - expected)[moved | (np.abs(mine) > POSITION)].max() > POSITION:
         return None
-    edit = RepairEdit("policy", f"{term.path}.relative", not here)
+    edit = repair("policy", f"{term.path}.relative", not here)
     words = ("relative to the default pose", "absolute")
     there, now = (words[1], words[0]) if here else words
-    return ReplayFinding("observation offset", term.name, there, now, evidence, fit.share, (edit,))
+    kind = "observation offset"
+    return replay_finding(kind, term.name, there, now, "refit", fit.share, (edit,), **evidence)
 
 
 def command_findings(
@@ -140,7 +140,7 @@ def command_findings(
     commands: FloatArray,
     recorded: FloatArray,
     here: FloatArray,
-) -> Iterator[ReplayFinding]:
+) -> Iterator[Finding]:
     """A command that is observed and not recorded, or that a scale of zero hides.
 
     Args:
@@ -161,20 +161,16 @@ def command_findings(
             return
         new = scale.copy()
         new[hidden] = [float(f"{f:.5g}") for f in factors]
-        text = "recorded observations are recorded commands times this"
         changed = ", ".join(f"{names[i]} 0 → {new[i]:g}" for i in hidden)
-        edit = RepairEdit("policy", f"{term.path}.scale", new.tolist(), changed)
+        edit = repair("policy", f"{term.path}.scale", new.tolist(), changed)
         where = f"{term.name}: {listed(names[i] for i in hidden)}"
         values = {names[i]: float(new[i]) for i in hidden}
-        yield ReplayFinding("command scale", where, values, 0.0, text, 1.0, (edit,))
+        yield replay_finding("command scale", where, values, 0.0, "command scale", 1.0, (edit,))
         return
     unseen = [i for i in differ if np.abs(commands[:, i]).max() < ZERO]
     if unseen and unseen == differ:
-        text = (
-            f"recorded observations show a command of {listed(names[i] for i in unseen)}, the "
-            "recorded commands are zero: they are not those the policy was given"
-        )
-        yield ReplayFinding("recorded commands", term.name, "not zero", "zero", text, 1.0)
+        kind, commanded = "recorded commands", [names[i] for i in unseen]
+        yield replay_finding(kind, term.name, "not zero", "zero", kind, 1.0, commands=commanded)
 
 
 # Term checks --------------------------------------------------------------------------------------
@@ -199,7 +195,7 @@ class TermChecks:
         self.judged: list[str] = []
         self.open: list[str] = []
 
-    def run(self) -> list[ReplayFinding]:
+    def run(self) -> list[Finding]:
         """Findings, the best explained first."""
         case, layout, found = self._case, self._case.layout, self._case.recomputed
         if layout is None or found is None or len(found.ticks) < 3:
@@ -234,7 +230,7 @@ class TermChecks:
         found: Recomputed,
         recorded: FloatArray,
         here: FloatArray,
-    ) -> Iterator[ReplayFinding]:
+    ) -> Iterator[Finding]:
         """What is wrong with a term; nothing: it is not known."""
         clip = clip_finding(term, recorded)
         if clip is not None:
@@ -258,22 +254,21 @@ class TermChecks:
 
     def _clip(
         self, layout: TermLayout, found: Recomputed, frames: Sequence[tuple[FloatArray, FloatArray]]
-    ) -> Iterator[ReplayFinding]:
+    ) -> Iterator[Finding]:
         """A clip here that recorded values exceed."""
         clip = (self._case.said.get("observation") or {}).get("clip")
         if clip is None or np.size(clip) > 2:
             return
         bound, most = float(np.max(np.abs(clip))), float(np.abs(found.recorded).max())
         if most > bound * (1.0 + 1e-6):
-            yield ReplayFinding(
-                "observation clip", "", f"not below {most:.4g}", bound,
-                f"recorded observations reach {most:.4g}, here they end at {bound:.4g}", 1.0,
-                (RepairEdit("policy", "observation.clip", None),),
-            )  # fmt: skip
+            edit, form = repair("policy", "observation.clip", None), "observation clip"
+            yield replay_finding(
+                form, "", f"not below {most:.4g}", bound, form, 1.0, (edit,), most=most
+            )
 
     def _term_order(
         self, layout: TermLayout, found: Recomputed, frames: Sequence[tuple[FloatArray, FloatArray]]
-    ) -> Iterator[ReplayFinding]:
+    ) -> Iterator[Finding]:
         """Terms in another order in which all of them agree."""
         rows = found.sharp
         wrong = [i for i, (a, b) in enumerate(frames) if error(a[rows], b[rows]) > SAME]
@@ -290,16 +285,16 @@ class TermChecks:
                 error(found.recorded[rows][:, p[0]], here[t.index][rows]) < SAME for t, p in pairs
             ):
                 there, now = ([t.name for t in both] for both in (terms, layout.terms))
-                text = f"in this order all terms agree over {len(rows)} ticks"
-                edit = RepairEdit("policy", "observation.terms", [dict(t.said) for t in terms])
-                yield ReplayFinding("term order", "", there, now, text, 1.0, (edit,))
+                edit = repair("policy", "observation.terms", [dict(t.said) for t in terms])
+                kind, ticks = "term order", len(rows)
+                yield replay_finding(kind, "", there, now, kind, 1.0, (edit,), ticks=ticks)
                 return
 
     # History ------------------------------------------------------------------------------------
 
     def _history(
         self, layout: TermLayout, found: Recomputed, frames: Sequence[tuple[FloatArray, FloatArray]]
-    ) -> Iterator[ReplayFinding]:
+    ) -> Iterator[Finding]:
         """Another arrangement of earlier values that fits much better."""
         if not layout.has_history:
             return
@@ -317,23 +312,24 @@ class TermChecks:
         old = {"order": layout.order, "by": layout.by}
         new = {"order": best[0], "by": best[1]}
         changed = [n for n in new if new[n] != old[n]]
-        yield ReplayFinding(
+        yield replay_finding(
             "history order",
             "",
             ", ".join(new[n] for n in changed),
             ", ".join(old[n] for n in changed),
-            f"arranged like that, recorded and recomputed observations differ by "
-            f"{errors[best]:.2g} instead of {before:.2g} of their size, over "
-            f"{len(found.ticks)} ticks",
+            "history order",
             1.0 - errors[best] / before,
-            tuple(RepairEdit("policy", f"observation.history.{n}", new[n]) for n in changed),
+            tuple(repair("policy", f"observation.history.{n}", new[n]) for n in changed),
+            before=before,
+            after=errors[best],
+            ticks=len(found.ticks),
         )
 
     # Quaternions --------------------------------------------------------------------------------
 
     def _quaternion(
         self, layout: TermLayout, frames: list[tuple[FloatArray, FloatArray]]
-    ) -> ReplayFinding | None:
+    ) -> Finding | None:
         """A base quaternion whose numbers were read in the wrong order."""
         places = [i for i, t in enumerate(layout.terms) if t.kind in TURNED]
         recomputed = self._case.recomputed
@@ -352,21 +348,14 @@ class TermChecks:
             again = term_frames(other, layout, found)
             after = max(error(*(x[found.sharp] for x in again[i])) for i in places)
             if after < min(0.1 * before, EXACT):
-                return quaternion_finding(
-                    name,
-                    f"read as {name}, the base's terms differ by {after:.2g} instead of "
-                    f"{before:.2g} of their size from the recorded ones",
-                    1.0 - after / before,
-                )
+                form, share = "quaternion observed", 1.0 - after / before
+                return quaternion_finding(name, form, share, before=before, after=after)
         return None
 
     # One term -----------------------------------------------------------------------------------
 
-    def _explained(self, term: LayoutTerm, fit: TermFit, found: Recomputed) -> list[ReplayFinding]:
-        evidence = (
-            f"recorded and recomputed values differ by {fit.before:.2g} of their size, "
-            f"with it by {fit.after:.2g}, over {len(found.ticks)} ticks"
-        )
+    def _explained(self, term: LayoutTerm, fit: TermFit, found: Recomputed) -> list[Finding]:
+        evidence = {"before": fit.before, "after": fit.after, "ticks": len(found.ticks)}
         if fit.kind == "scale":
             return [self._scale(term, fit, evidence)]
         if fit.kind == "offset" and term.kind == "JointPositions":
@@ -378,31 +367,31 @@ class TermChecks:
             flipped = np.flatnonzero(fit.values < 0.0)
             where = listed(self._names(term)[i] for i in flipped)
             scale = spread(term.said.get("scale", 1.0), term.size)
-            edit = RepairEdit("policy", f"{term.path}.scale", (scale * fit.values).tolist())
-            return [ReplayFinding("sign", f"{term.name}: {where}", "as recorded", "negated",
-                                  evidence, fit.share, (edit,))]  # fmt: skip
+            edit = repair("policy", f"{term.path}.scale", (scale * fit.values).tolist())
+            return [replay_finding("sign", f"{term.name}: {where}", "as recorded", "negated",
+                               "refit as recorded", fit.share, (edit,), **evidence)]  # fmt: skip
         if fit.kind == "latency":
             return [self._latency(term, fit, evidence)]
         what = {"clip": "observation clip", "offset": "observation offset"}[fit.kind]
         value = _rounded(fit.values)
-        clip = (RepairEdit("policy", f"{term.path}.clip", value),) if fit.kind == "clip" else ()
+        clip = (repair("policy", f"{term.path}.clip", value),) if fit.kind == "clip" else ()
         # The mean of anything is an offset: without an exact fit it proves nothing.
         weak = fit.kind == "offset" and fit.after > EXACT
         share = min(fit.share, SUSPECTED) if weak else fit.share
-        return [ReplayFinding(what, term.name, value, "none", evidence, share, clip)]
+        return [replay_finding(what, term.name, value, "none", "refit", share, clip, **evidence)]
 
-    def _latency(self, term: LayoutTerm, fit: TermFit, evidence: str) -> ReplayFinding:
+    def _latency(self, term: LayoutTerm, fit: TermFit, evidence: Mapping[str, Any]) -> Finding:
         """Values that are older in the recording than here, or younger."""
         here = int(term.said.get("delay") or 0)
         there = here + round(float(fit.values[0]))
         old, new = ("present" if n == 0 else f"{how_many(n, 'tick')} old" for n in (there, here))
         if there < 0:  # the file does not say it: a sensor or another program holds values back
             old, new = f"{how_many(-there, 'tick')} younger", "as it is"
-        fix = (RepairEdit("policy", f"{term.path}.delay", there),) if there >= 0 else ()
+        fix = (repair("policy", f"{term.path}.delay", there),) if there >= 0 else ()
         what = "observation latency"
-        return ReplayFinding(what, term.name, old, new, evidence, fit.share, fix)
+        return replay_finding(what, term.name, old, new, "refit", fit.share, fix, **evidence)
 
-    def _scale(self, term: LayoutTerm, fit: TermFit, evidence: str) -> ReplayFinding:
+    def _scale(self, term: LayoutTerm, fit: TermFit, evidence: Mapping[str, Any]) -> Finding:
         """Other factors, of the values that show them; the others keep theirs."""
         what = "command scale" if term.kind == "CommandTerm" else "observation scale"
         names = self._names(term)
@@ -411,8 +400,6 @@ class TermChecks:
         off = np.flatnonzero(~np.isnan(fit.values) & (np.abs(fit.values - 1.0) > CHANGED))
         new = {int(i): float(f"{said[i] * fit.values[i]:.5g}") for i in off}
         old = {int(i): float(said[i]) for i in off}
-        if hidden:
-            evidence += f"; cannot tell for {listed(hidden)}, which the recording does not move"
         alike = len(set(new.values())) == len(set(old.values())) == 1
         written: Any = term.said.get("scale", 1.0)
         slots = joint_slots(names)
@@ -423,14 +410,16 @@ class TermChecks:
         where = term.name
         if len(off) < term.size:
             where += f": {listed(names[i] for i in off)}"
-        return ReplayFinding(
+        return replay_finding(
             what,
             where,
             next(iter(new.values())) if alike else {names[i]: v for i, v in new.items()},
             next(iter(old.values())) if alike else {names[i]: v for i, v in old.items()},
-            evidence,
+            "refit",
             fit.share,
             (edit,),
+            hidden=hidden,
+            **evidence,
         )
 
     def _names(self, term: LayoutTerm) -> list[str]:
@@ -442,35 +431,37 @@ class TermChecks:
             return [str(n) for n in names]
         return list("xyz") if term.size == 3 else [str(i) for i in range(term.size)]
 
-    def _default(self, term: LayoutTerm, fit: TermFit, evidence: str) -> ReplayFinding:
+    def _default(self, term: LayoutTerm, fit: TermFit, evidence: Mapping[str, Any]) -> Finding:
         scale = spread(term.said.get("scale", 1.0), term.size)
         shift = np.where(scale != 0.0, fit.values / np.where(scale != 0.0, scale, 1.0), 0.0)
         return default_finding(
             self._case,
             {j: -float(s) for j, s in zip(term.joints, shift, strict=True) if abs(s) > 1e-3},
-            f"{term.name}: {evidence}",
+            "refit",
             fit.share,
+            term=term.name,
+            **evidence,
         )
 
-    def _order(self, term: LayoutTerm, fit: TermFit, evidence: str) -> ReplayFinding:
+    def _order(self, term: LayoutTerm, fit: TermFit, evidence: Mapping[str, Any]) -> Finding:
         order: Indices = fit.values.astype(np.intp)
         names = list(term.joints) if term.joints else [str(i) for i in range(term.size)]
         new = [names[i] for i in order]
         whole = term.joints == tuple(self._case.policy.joints)
-        edit = (RepairEdit("policy", "joints", new),) if whole else ()
+        edit = (repair("policy", "joints", new),) if whole else ()
         what = "joint order" if term.joints else "order of values"
-        return ReplayFinding(what, term.name, new, names, evidence, fit.share, edit)
+        return replay_finding(what, term.name, new, names, "refit", fit.share, edit, **evidence)
 
 
-def quaternion_finding(name: str, evidence: str, share: float) -> ReplayFinding:
+def quaternion_finding(name: str, form: str, share: float, **evidence: Any) -> Finding:
     """The base quaternion of the recording was read in the wrong order."""
     other = next(n for n in QUATERNIONS if n != name)
-    return ReplayFinding("quaternion order", "base", name, other, evidence, share)
+    return replay_finding("quaternion order", "base", name, other, form, share, **evidence)
 
 
 def default_finding(
-    case: PolicyCase, change: dict[str, float], evidence: str, share: float
-) -> ReplayFinding:
+    case: PolicyCase, change: dict[str, float], form: str, share: float, **evidence: Any
+) -> Finding:
     """Another default pose: `change` is added to the pose here."""
     pose = dict(case.policy.plant().joints.get("default_pose", {}))
     new = {j: float(f"{pose.get(j, 0.0) + c:.6g}") for j, c in change.items()}
@@ -484,14 +475,15 @@ def default_finding(
         {joints.index(j): v for j, v in new.items()},
         {joints.index(j): pose.get(j, 0.0) for j in new},
     )
-    return ReplayFinding(
+    return replay_finding(
         "default_pose",
         listed(list(new)) if len(new) <= 4 else f"{len(new)} joints",
         new if len(new) > 1 else next(iter(new.values()), 0.0),
         {j: pose.get(j, 0.0) for j in new} if len(new) > 1 else pose.get(next(iter(new), ""), 0.0),
-        evidence,
+        form,
         share,
         (edit,),
+        **evidence,
     )
 
 

@@ -49,7 +49,7 @@ def refusal(folder: Path, data: runs.Data, **options: Any) -> str:
 
 
 def codes(found: Imported) -> dict[str, str]:
-    return {finding.code: finding.text for finding in found.findings}
+    return {finding.kind: finding.text for finding in found.findings}
 
 
 # Order ------------------------------------------------------------------------------------------
@@ -244,7 +244,7 @@ def test_a_curve_has_its_corners_and_its_friction(tmp_path: Path) -> None:
     assert clamp["y1"] == 20.2 and law["delay"] == {"random": [0, 4]}
     assert set(actor_of(found)["dynamics"]["frictionloss"].values()) == {1.6}
     assert set(actor_of(found)["dynamics"]["damping"].values()) == {0.16}
-    said = [f.text for f in found.findings if f.code == "assumed"]
+    said = [f.text for f in found.findings if f.kind == "assumed"]
     assert any("Fs·tanh(v/Va) + Fd·v, a force of the law there, is frictionloss" in s for s in said)
     world_of(found).step(8)
 
@@ -323,7 +323,7 @@ def test_what_the_file_leaves_to_the_usd_is_the_model_s_and_said(tmp_path: Path)
     )
     model = world_of(found).model
     assert set(model.actuator_forcerange[:, 1]) == {40.0}
-    assert all(f.level is not Level.ERROR for f in found.findings)
+    assert all(f.severity is not Level.ERROR for f in found.findings)
 
 
 # Observations and actions -----------------------------------------------------------------------
@@ -355,7 +355,7 @@ def test_a_known_name_of_another_module_is_taken_and_said(tmp_path: Path) -> Non
     data = runs.env()
     data["observations"]["policy"]["base_ang_vel"]["func"] = "my_lab.mdp.terms:base_ang_vel"
     found = imported(tmp_path, data)
-    said = [f.text for f in found.findings if f.code == "assumed"]
+    said = [f.text for f in found.findings if f.kind == "assumed"]
     text = "my_lab.mdp.terms:base_ang_vel is taken for Isaac Lab's base_ang_vel"
     assert f"the term 'base_ang_vel': {text}" in said
 

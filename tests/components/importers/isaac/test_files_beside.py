@@ -30,7 +30,7 @@ def said(folder: Path, data: runs.Data) -> str:
         found = import_policy([config], network, model, out, overwrite=True)
     except mjrig.MjrigError as error:
         return f"refused: {error}"
-    return "\n".join(f"{f.code}: {f}" for f in found.findings)
+    return "\n".join(f"{f.kind}: {f}" for f in found.findings)
 
 
 def _groups(data: runs.Data) -> dict[str, Any]:

@@ -158,7 +158,7 @@ def test_a_direct_run_names_its_actuators_and_its_gap(tmp_path: Path) -> None:
         run, None, ROBOTS / "models/go2_stairs_rlgym/scene.xml", tmp_path / "scene.yaml",
         overrides=Overrides(actuators="dc"),
     )  # fmt: skip
-    codes = {finding.code for finding in found.findings}
+    codes = {finding.kind for finding in found.findings}
     assert {"gap", "not-taken-over", "not-imported"} <= codes
     assert set(PolicyFile.load(found.policy).action_recipe.scale) == {0.5}
 

@@ -139,5 +139,5 @@ def test_keys_that_nothing_knows_are_listed(tmp_path: Path) -> None:
         text = yaml.safe_dump({**data, key: value})
         config = biped.write(folder / "walker.yaml", text)
         found = import_policy([config], network, biped.model(folder), folder / "out" / "scene.yaml")
-        said = [f.text for f in found.findings if f.code == "not-taken-over"]
+        said = [f.text for f in found.findings if f.kind == "not-taken-over"]
         assert said == [f"fields that are not known, and not taken over: {key} {value}"]

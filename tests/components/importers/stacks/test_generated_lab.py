@@ -184,7 +184,7 @@ def test_what_has_no_place_is_listed_or_refused(
         found = import_policy(
             [config], network, biped.model(tmp_path), tmp_path / "out" / "scene.yaml"
         )
-        text = "\n".join(f.text for f in found.findings if f.code == "not-taken-over")
+        text = "\n".join(f.text for f in found.findings if f.kind == "not-taken-over")
     except mjrig.MjrigError as error:
         text = str(error)
     assert said in text

@@ -27,7 +27,7 @@ def actor_of(imported: Imported) -> Any:
 
 
 def codes(imported: Imported) -> dict[str, str]:
-    return {f.code: str(f.level) for f in imported.findings}
+    return {f.kind: str(f.severity) for f in imported.findings}
 
 
 def runs(imported: Imported) -> None:
@@ -395,7 +395,7 @@ def test_rl_sar_keys_that_nothing_knows_are_listed(key: str, tmp_path: Path) -> 
     assert "not-taken-over" not in codes(plain)
     text = biped.SAR.replace("num_of_dofs: 4", f"num_of_dofs: 4\n  {key}: 0.5")
     found = sar(tmp_path, text).findings
-    assert [f"{key} 0.5" in f.text for f in found if f.code == "not-taken-over"] == [True]
+    assert [f"{key} 0.5" in f.text for f in found if f.kind == "not-taken-over"] == [True]
 
 
 def test_rl_sar_wheels_take_velocities_and_are_not_seen(tmp_path: Path) -> None:
@@ -444,13 +444,13 @@ def test_rl_sar_finds_its_base_file_some_folders_up_and_tells_the_height(tmp_pat
     deep = tmp_path / "walker" / "mimic" / "dance"
     imported = sar(tmp_path, biped.SAR.replace("walker/lab", "walker/mimic/dance"), folder=deep)
     assert "base.yaml was found in the folder 'walker' above" in imported.found.notes
-    (height,) = [f for f in imported.findings if f.code == "start-height"]
+    (height,) = [f for f in imported.findings if f.kind == "start-height"]
     started = mjrig.World(mjrig.Scene.load(imported.scene)).data.qpos[2]
     assert height.text == (
         f"the files name no start height: the base starts at {started:g} m, standing on its feet "
         "in the default pose"
     )
-    assert height.fix == "--height gives another one"
+    assert height.fix == "--height sets another one"
 
 
 DANCE = (

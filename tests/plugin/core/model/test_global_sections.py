@@ -202,7 +202,7 @@ def test_check_tells_of_what_models_say_differently(tmp_path: Path) -> None:
     visual = world.model.vis
     assert (visual.map.znear, visual.global_.fovy) == (np.float32(0.1), 30)
     assert (visual.global_.azimuth, world.model.stat.extent) == (9, 2)
-    said = [str(f) for f in findings(world) if f.code == "one-for-all"]
+    said = [str(f) for f in findings(world) if f.kind == "one-for-all"]
     assert said == [
         "world: of these the world has one, that of the model named first: visual.map.znear "
         "0.1 in 'one', 0.2 in 'two'"
@@ -213,7 +213,7 @@ def test_the_camera_of_one_model_is_not_that_of_two(tmp_path: Path) -> None:
     one = '<visual><global cameraid="0"/></visual>' + body('<camera name="eye"/>')
     world = mjrig.World(pair(tmp_path, body('<camera name="eye"/>'), one))
     assert world.model.vis.global_.cameraid == -1
-    assert [f.code for f in findings(world) if "cameraid" in f.text] == ["one-for-all"]
+    assert [f.kind for f in findings(world) if "cameraid" in f.text] == ["one-for-all"]
 
 
 def test_one_model_cannot_switch_off_the_actuators_of_another(tmp_path: Path) -> None:

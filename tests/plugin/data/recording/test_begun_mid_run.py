@@ -71,7 +71,7 @@ def problem(case: RewindCase, folder: Path, event: str, form: str) -> str:
     declared = "not repeated" in " ".join(replay.notes) and not replay.diagnosis
     if event == "edit" and declared:
         return ""
-    causes = [(finding.what, finding.where) for finding in replay.diagnosis]
+    causes = [(finding.kind, finding.where) for finding in replay.diagnosis]
     return f"{replay.verdict} by {replay.max_abs_position_error:.2g}, {causes}, {replay.notes}"
 
 

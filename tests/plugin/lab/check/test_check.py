@@ -10,7 +10,7 @@ import mjrig
 from mjrig.components import PassthroughController, PDController
 from mjrig.core.findings import error, note, warning
 from mjrig.lab.check.preflight import exit_code, findings, report, report_data, rows
-from tests.preflight import SOFT, found, told, warnings
+from tests.preflight import SOFT, facts, found, told, warnings
 from tests.worlds import GRIPPER, MOTORS, ZOO, arm, hinge, make_robot, make_world, pd_of
 
 TWO = '<motor name="drive" joint="swing"/><motor name="spare" joint="swing"/>'
@@ -31,9 +31,8 @@ def test_a_scene_in_order_has_no_warnings() -> None:
 
 
 def test_two_owned_actuators_on_one_joint() -> None:
-    assert told("two-actuators", hinge(TWO), PDController(**SOFT)) == [
-        "robot.swing: two or more owned actuators act on this joint: drive, spare; "
-        "each applies its full effort; leave one out of the controller's actuators: patterns"
+    assert facts("two-actuators", hinge(TWO), PDController(**SOFT)) == [
+        (["robot.swing"], ["drive", "spare"], None)
     ]
 
 
@@ -64,10 +63,9 @@ def test_two_position_actuators_hold_a_joint_twice() -> None:
 
 
 def test_a_disabled_controller_sends_radians_as_torque() -> None:
-    assert told("disabled", arm(), PDController(enabled=False, **SOFT)) == [
-        "robot.PDController: is disabled: position setpoints in rad go as torque to a, b; "
-        "enabled: true, or leave the controller out"
-    ]
+    (finding,) = found(make_world(arm(), [PDController(enabled=False, **SOFT)]), "disabled")
+    assert (finding.where, finding.evidence["motors"]) == ("robot.PDController", ["a", "b"])
+    assert [str(edit) for edit in finding.edits] == ["robot.PDController.enabled: true"]
 
 
 def test_a_disabled_passthrough_changes_nothing() -> None:
@@ -165,7 +163,7 @@ def test_the_report_has_tables_execution_and_findings() -> None:
         "  warning [no-limit] robot.a: has no effort limit, neither here nor in the model",
         "    fix: torque_limit: the motor's peak effort",
         "  note [no-limit] robot.b: is driven directly and has neither ctrlrange nor forcerange",
-        "    fix: give it a forcerange in the model",
+        "    fix: add a forcerange in the model",
     ]
 
 
@@ -186,9 +184,14 @@ def test_the_report_as_data_is_strict_json() -> None:
     ]
     assert data["findings"] == [
         {
-            "level": "warning",
-            "code": "no-limit",
+            "kind": "no-limit",
+            "severity": "warning",
             "where": ["robot.a"],
+            "here": None,
+            "expected": None,
+            "unit": "",
+            "evidence": {},
+            "edits": [],
             "text": "has no effort limit, neither here nor in the model",
             "fix": "torque_limit: the motor's peak effort",
         }
@@ -196,6 +199,6 @@ def test_the_report_as_data_is_strict_json() -> None:
 
 
 def test_errors_count_and_warnings_only_if_asked() -> None:
-    bad, odd, fine = (make("code", "dog", (), "text") for make in (error, warning, note))
+    bad, odd, fine = (make("no-limit", "dog") for make in (error, warning, note))
     assert [exit_code(found) for found in ([bad, fine], [odd, fine], [fine], [])] == [1, 0, 0, 0]
     assert [exit_code(found, strict=True) for found in ([bad], [odd], [fine])] == [1, 1, 0]

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from mjrig.components import MaxEffort, PDController
-from tests.preflight import SOFT, told, warnings
-from tests.worlds import arm, hinge
+from tests.preflight import SOFT, facts, found, told, warnings
+from tests.worlds import arm, hinge, make_world
 
 
 def motor(attributes: str = "") -> str:
@@ -76,10 +76,8 @@ def test_the_default_limit_above_the_models_is_only_a_note() -> None:
     xml = arm('<motor name="a" joint="shoulder" forcerange="-3 3"/>'
               '<motor name="b" joint="elbow" forcerange="-4 4"/>')  # fmt: skip
     assert warnings(xml, PDController(**SOFT)) == []
-    assert told("limit-above-model", xml, PDController(**SOFT)) == [
-        "robot.(a, b): no torque limit is given, and the default of 200 N·m is above the model's "
-        "own limits, which win"
-    ]
+    above = facts("limit-above-model", xml, PDController(**SOFT))
+    assert [(where, here) for where, here, _ in above] == [(["robot.a", "robot.b"], 200.0)]
 
 
 def test_the_tightest_of_the_models_limits_is_named() -> None:
@@ -103,10 +101,8 @@ def test_a_limit_of_zero() -> None:
 
 def test_an_actuator_driven_directly_without_any_limit() -> None:
     law = PDController(actuators="a", **SOFT)
-    assert told("no-limit", arm(), law) == [
-        "robot.b: is driven directly and has neither ctrlrange nor forcerange; "
-        "give it a forcerange in the model"
-    ]
+    (finding,) = found(make_world(arm(), [law]), "no-limit")
+    assert (finding.where, finding.form) == ("robot.b", "no-limit motor")
 
 
 @pytest.mark.parametrize("limit", [{}, {"torque_limit": 1.0}])
@@ -141,11 +137,9 @@ def servo(attributes: str = "", kind: str = "position", gains: str = 'kp="20" kv
 
 
 def test_a_servos_ctrlrange_is_no_limit_of_its_effort() -> None:
-    [said] = told("no-limit", hinge(servo('ctrlrange="-1 1"')))
-    assert said == (
-        "robot.drive: has no force limit: its ctrlrange bounds the target, not the effort; "
-        'give it one: native_gains: {forcerange: {"drive": [low, high]}}'
-    )
+    (finding,) = found(make_world(hinge(servo('ctrlrange="-1 1"')), []), "no-limit")
+    assert (finding.where, finding.form) == ("robot.drive", "no-limit servo")
+    assert 'native_gains: {forcerange: {"drive": [low, high]}}' in finding.fix
     assert told("no-limit", hinge(servo('ctrlrange="-1 1" forcerange="-5 5"'))) == []
     assert told("no-limit", hinge(servo('ctrlrange="-1 1"'), joint='actuatorfrcrange="-1 1"')) == []
     assert told("no-limit", hinge(motor('ctrlrange="-1 1"'))) == []

@@ -8,7 +8,7 @@ import pytest
 import mjrig
 from mjrig.components import DCMotor, PDController
 from mjrig.lab.check.preflight import findings
-from tests.preflight import SOFT, told
+from tests.preflight import SOFT, found, told
 from tests.worlds import make_world
 
 XML = """<mujoco><worldbody><body><joint name="knee" axis="0 1 0" {joint}/>
@@ -39,7 +39,7 @@ def test_a_tighter_limit_of_the_model_is_the_one_to_name() -> None:
 
 def test_its_fix_can_be_applied() -> None:
     world = make_world(xml(), [PDController(torque_limit=60, **SOFT)], motors="n5020-16")
-    (finding,) = [f for f in findings(world) if f.code == "motor-limit"]
+    (finding,) = [f for f in findings(world) if f.kind == "motor-limit"]
     scene = world.scene
     assert isinstance(scene, mjrig.Scene)
     finding.remedies[0].apply(scene)
@@ -65,8 +65,8 @@ def test_clamps_that_allow_more() -> None:
         f"robot.knee: the clamp's max_effort 30 N·m {more} (24.8)",
     ]
     law = PDController(clamps=[DCMotor(300, 50, 30)], **SOFT)
-    (text,) = told("motor-overridden", xml(), law, motors="n5020-16")
-    assert "comes in place of the torque-speed limits of its motor n5020-16" in text
+    (finding,) = found(make_world(xml(), [law], motors="n5020-16"), "motor-overridden")
+    assert finding.evidence == {"clamp": "DCMotor", "motor": "n5020-16"}
 
 
 @pytest.mark.parametrize(("kind", "unit"), [("hinge", "kg·m²"), ("slide", "kg")])
@@ -87,8 +87,9 @@ def test_another_armature() -> None:
     dynamics = {"armature": {"knee": 0.5}, "frictionloss": {"knee": 1}, "damping": {"knee": 1}}
     (text,) = told("motor-armature", xml(), motors="mx-106", dynamics=dynamics)
     assert "dynamics.armature 0.5 kg·m² differs from that of its motor mx-106" in text
-    (text,) = told("motor-overridden", xml(), motors="mx-106", dynamics=dynamics)
-    assert "dynamics.damping and dynamics.frictionloss of the scene come in place" in text
+    world = make_world(xml(), [], motors="mx-106", dynamics=dynamics)
+    (finding,) = found(world, "motor-overridden")
+    assert finding.evidence["attributes"] == ["dynamics.damping", "dynamics.frictionloss"]
 
 
 def test_a_start_faster_than_the_motor() -> None:
@@ -105,7 +106,7 @@ def test_a_servo_of_mujoco_does_not_follow_a_curve(motor: str, count: int) -> No
 
 def test_without_motors_nothing_is_said() -> None:
     world = make_world(xml(joint='armature="0.5"'), [PDController(torque_limit=900, **SOFT)])
-    assert not [f for f in findings(world) if f.code.startswith("motor")]
+    assert not [f for f in findings(world) if f.kind.startswith("motor")]
 
 
 @pytest.mark.parametrize("kind", ["hinge", "slide"])
@@ -130,6 +131,6 @@ def test_a_linear_motor_is_for_slides(tmp_path: Path, kind: str, fits: bool) -> 
     scene = tmp_path / "one.yaml"
     actor = "{name: robot, model: one.xml, motors: motors/spindle.yaml}"
     scene.write_text(f"mjrig: 1\nactors:\n- {actor}\n")
-    said = [str(f) for f in findings(mjrig.World(scene)) if f.code == "motor-kind"]
+    said = [str(f) for f in findings(mjrig.World(scene)) if f.kind == "motor-kind"]
     assert len(said) == (not fits)
     assert all("effort [N] as N·m, speed [m/s] as rad/s" in t for t in said)

@@ -110,10 +110,8 @@ def test_a_tilted_floor_has_its_own_up() -> None:
 def test_two_floors_in_one_plane() -> None:
     world = make_worlds({"a": box(1.0), "b": box(2.0)})
     (finding,) = found(world, "two-floors")
-    assert str(finding) == (
-        "a/floor, b/floor: 2 floors lie in one plane: everything standing there is in contact with "
-        "each of them; scenery: false for b"
-    )
+    assert (finding.paths, finding.here, finding.expected) == (["a/floor", "b/floor"], 2, 1)
+    assert [str(edit) for edit in finding.edits] == ["b.scenery: false"]
 
 
 @pytest.mark.parametrize("pose", [{"position": [0, 0, 0.1]}, {"euler_deg": [10, 0, 0]}])
@@ -140,7 +138,7 @@ def test_a_time_constant_below_two_steps() -> None:
 def test_without_refsafe_it_is_a_warning() -> None:
     world = make_world(fast(), sim={"refsafe": "disable"})
     (finding,) = found(world, "fast-solref")
-    assert finding.level == "warning"
+    assert finding.severity == "warning"
     assert finding.text.endswith("is below 2·timestep (0.004 s), and refsafe is off")
 
 

@@ -46,7 +46,7 @@ def law(**given: Any) -> PDController:
 )
 def test_an_unstable_joint(kp: float, kv: float, text: str) -> None:
     (finding,) = found(make_world(hinge(inertia=INERTIA), [law(kp=kp, kv=kv)]), "unstable-pd")
-    assert (finding.level, finding.where) == ("error", "robot.drive")
+    assert (finding.severity, finding.where) == ("error", "robot.drive")
     assert finding.text == f"explicit PD is unstable in this pose: {text}"
 
 

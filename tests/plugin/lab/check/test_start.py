@@ -7,7 +7,7 @@ import pytest
 
 from mjrig.components import MaxEffort, PDController, PIDController
 from mjrig.lab.check.start_pose import holding_efforts
-from tests.preflight import SOFT, found, told
+from tests.preflight import SOFT, facts, found, told
 from tests.worlds import arm, hinge, make_world
 
 GRAVITY = 'gravity="0 0 -9.81"'
@@ -33,15 +33,14 @@ def test_a_start_at_the_edge_is_fine(start: float) -> None:
 
 def test_joints_that_start_alike_are_one_finding() -> None:
     xml = arm(joint='range="0.5 1"')
-    assert told("start-out-of-range", xml, PDController(**SOFT)) == [
-        "robot.(shoulder, elbow): starts at 0, outside its range 0.5 to 1; "
-        "give starting positions with joints:"
+    assert facts("start-out-of-range", xml, PDController(**SOFT)) == [
+        (["robot.shoulder", "robot.elbow"], 0.0, [0.5, 1.0])
     ]
 
 
 def test_a_keyframe_outside_the_range() -> None:
     (finding,) = found(make_world(RANGED, [PDController(**SOFT)]), "keyframe-out-of-range")
-    assert finding.level == "note"
+    assert finding.severity == "note"
     assert str(finding) == "robot.swing: is at -3, outside its range -1 to 1 in keyframe 'far'"
 
 
@@ -116,7 +115,7 @@ def test_a_clamp_is_a_limit() -> None:
 def test_the_droop_is_where_the_arm_comes_to_rest() -> None:
     world = make_world(LOADED, [PDController(kp=80, kv=20)])
     (finding,) = found(world, "droops")
-    assert finding.level == "note"
+    assert finding.severity == "note"
     said = float(finding.text.partition(": a ")[2].partition(" ")[0])
     world.step(4000)
     assert abs(world.data.qpos[0]) == pytest.approx(said, rel=0.1)

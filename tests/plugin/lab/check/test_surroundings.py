@@ -152,12 +152,10 @@ def test_links_that_touch_in_some_poses_are_not_said_to_touch_always() -> None:
 
 def test_angles_that_look_like_degrees() -> None:
     limited = 'range="-2 2"'
-    said = told("degrees", hinge(joint=limited), joints={"swing": 45})
-    assert said == [
-        "robot: starts at angles that look like degrees, and are read as radians: swing 45, "
-        "outside its range -2 to 2; joints: {swing: 0.7854}, or units: degrees on the actor for "
-        "what joints: gives"
-    ]
+    (finding,) = found(make_world(hinge(joint=limited), joints={"swing": 45}), "degrees")
+    assert (finding.here, finding.evidence["range"]) == ({"swing": 45}, {"swing": [-2, 2]})
+    assert finding.expected == {"swing": pytest.approx(0.7854, abs=1e-4)}
+    assert "swing 45, outside its range -2 to 2" in finding.text
     assert told("start-out-of-range", hinge(joint=limited), joints={"swing": 45}) == []
     for cure in ({"joints": {"swing": 0.7854}}, {"joints": {"swing": 45}, "units": "degrees"}):
         assert told("degrees", hinge(joint=limited), **cure) == []

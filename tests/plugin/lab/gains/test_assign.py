@@ -123,7 +123,7 @@ def test_robots_with_assigned_gains_pass_the_check(name: str) -> None:
     described = Scene.load(BUNDLED / f"{name}.yaml")
     assign(described, Wish(8.0), poses=0).put(described)
     world = World(described)
-    codes = {f.code for f in findings(world)}
+    codes = {f.kind for f in findings(world)}
     assert not codes & {"unstable-pd", "close-to-unstable"}
     world.step(300)
     assert not world.events

@@ -29,5 +29,5 @@ def test_the_ten_lines_do_what_the_page_says(
     lines = capsys.readouterr().out.splitlines()
     assert lines[:2] == [
         "matches True 0.0",
-        "kp left_knee 80.0 96.0 undoing it removes 100% of the position error",
+        "kp left_knee 80.0 96.0 1.0",
     ]

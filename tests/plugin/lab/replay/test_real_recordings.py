@@ -56,7 +56,7 @@ def test_a_gain_that_is_a_fifth_higher_is_named_first(name: str, joint: str) -> 
     gains[at] *= 1.2
     controller.kp = gains
     result = mjrig.replay(load(name)[0], world)
-    assert (result.diagnosis[0].what, result.diagnosis[0].where) == ("kp", joint)
+    assert (result.diagnosis[0].kind, result.diagnosis[0].where) == ("kp", joint)
     assert result.diagnosis[0].share == pytest.approx(1.0, abs=1e-3)
 
 
@@ -67,8 +67,8 @@ def test_swapped_sides_are_found_though_the_robot_stays_up(change: Any) -> None:
     order = mirrored(actor.driven, "left and right")
     result = mjrig.replay(change(run, actor.name, order), make("rlsar_go2_robotlab"))
     assert not result.fell or (result.fell_at or 0.0) > 5.0
-    assert result.diagnosis[0].what == "joint order"
-    assert "left and right swapped" in result.diagnosis[0].effect
+    assert result.diagnosis[0].kind == "joint order"
+    assert "left and right swapped" in result.diagnosis[0].text
 
 
 @needs_robots

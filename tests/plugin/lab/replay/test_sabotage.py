@@ -99,10 +99,10 @@ def test_only_the_commands_that_were_given_tell_their_scale(tmp_path: Path) -> N
     case = MISTAKES["scale of one command"][1](walk_fixture(), tmp_path)
     assert case is not None
     found = case.run().diagnosis[0]
-    assert (found.what, found.where) == ("command scale", "CommandTerm: vx")
-    assert "cannot tell for vy, wz" in found.effect
-    assert found.fix[0].value == [2.0, 2.0, 1.0]
-    assert found.fix[0].changed == "vx 1 → 2"
+    assert (found.kind, found.where) == ("command scale", "CommandTerm: vx")
+    assert "unknown for vy, wz" in found.text
+    assert found.edits[0].value == [2.0, 2.0, 1.0]
+    assert found.edits[0].changed == "vx 1 → 2"
 
 
 @needs_shared
@@ -176,7 +176,7 @@ def test_what_is_beside_the_table_is_not_taken_for_something_in_it(
     name: str, claimed: str, tmp_path: Path
 ) -> None:
     result = beside_the_table(name, tmp_path).run()
-    assert [f.what for f in result.diagnosis if f.confident] == ([claimed] if claimed else [])
+    assert [f.kind for f in result.diagnosis if f.is_cause] == ([claimed] if claimed else [])
 
 
 def test_precision_is_told_where_actions_reach_their_clip(tmp_path: Path) -> None:
@@ -188,7 +188,7 @@ def test_precision_is_told_where_actions_reach_their_clip(tmp_path: Path) -> Non
     case = policy(edit)(walk_fixture(), tmp_path)
     assert case is not None
     found = case.run().diagnosis
-    assert [(f.what, f.where, f.confident) for f in found] == [("precision", "action.dtype", True)]
+    assert [(f.kind, f.where, f.is_cause) for f in found] == [("precision", "action.dtype", True)]
 
 
 def test_late_setpoints_are_named_whatever_else_is_wrong(tmp_path: Path) -> None:
@@ -197,8 +197,8 @@ def test_late_setpoints_are_named_whatever_else_is_wrong(tmp_path: Path) -> None
     assert case is not None
     case.recording = shifted(case.recording, steps)
     found = case.run().diagnosis[0]
-    assert (found.what, found.recorded) == ("tick phase", f"{steps} physics steps later")
-    assert found.confident
+    assert (found.kind, found.expected) == ("tick phase", f"{steps} physics steps later")
+    assert found.is_cause
 
 
 def test_a_run_that_differs_without_a_finding_does_not_transfer_silently() -> None:
@@ -229,11 +229,11 @@ def test_gains_of_a_policy_that_stands_are_not_taken_for_the_robots(tmp_path: Pa
     controller = next(c for c in actor.components if hasattr(c, "kp"))
     controller.assign({"kv": 6.5})
     found = mjrig.replay(path, mjrig.World(scene)).diagnosis[0]
-    assert (found.what, found.recorded, found.here, found.confident) == ("kv", 5.0, 6.5, True)
+    assert (found.kind, found.expected, found.here, found.is_cause) == ("kv", 5.0, 6.5, True)
     controller.assign({"kv": {"FL_pitch_calf": 6.5, "default": 5.0}})
     found = mjrig.replay(path, mjrig.World(scene)).diagnosis[0]
-    assert (found.what, found.where, found.confident) == ("kv", "FL_pitch_calf", True)
-    assert set(found.fix[0].value.values()) == {5.0}  # type: ignore[attr-defined]
+    assert (found.kind, found.where, found.is_cause) == ("kv", "FL_pitch_calf", True)
+    assert set(found.edits[0].value.values()) == {5.0}  # type: ignore[attr-defined]
 
 
 @pytest.mark.campaign

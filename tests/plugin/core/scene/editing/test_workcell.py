@@ -39,7 +39,7 @@ def test_it_has_two_robots_under_different_laws_a_gripper_and_props(cell: Path) 
     assert palm.parentid[0] == hand.id
     assert "finger_left" not in world["arm"].joint_names
     assert len([p for p in world.placements.actors if p.item.prop is not None]) >= 3
-    assert [f for f in findings(world) if f.code != "one-for-all"] == []
+    assert [f for f in findings(world) if f.kind != "one-for-all"] == []
 
 
 @pytest.mark.parametrize("execution", ["native", "python"])

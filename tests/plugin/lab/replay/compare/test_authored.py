@@ -9,11 +9,13 @@ import pytest
 import yaml
 
 import mjrig
+from mjrig.core.findings import Finding, Level, Remedy
 from mjrig.core.names import Slots, literal
 from mjrig.core.properties.per_actuator import DEFAULT
 from mjrig.core.sim.plant_parameters import plant_of
+from mjrig.lab.findings.remedies import apply
 from mjrig.lab.replay.diagnosis.plant_differences import PlantDifference, plant_fix
-from mjrig.lab.replay.repairs import edited, resolved, set_in_scene, values_edit
+from mjrig.lab.replay.repairs import edited, resolved, values_edit
 from tests.plugin.lab.replay.recorded import BIPED, biped
 
 JOINTS = ("left_hip", "left_knee", "right_hip", "right_knee")
@@ -128,7 +130,8 @@ def test_a_repair_of_a_plant_changes_what_it_says_and_nothing_else(
     difference = PlantDifference(what, recorded, before[what], tuple(chosen))
     edits = plant_fix(world, world["robot"], difference)
     assert edits
-    said = set_in_scene(scene, edits)
+    finding = Finding("kp", Level.WARNING, remedies=(Remedy("", edits),))
+    said = apply([finding], scene).lines
     scene.save()
     again = mjrig.World(mjrig.Scene.load(tmp_path / "scene.yaml"))
     expected = {**before, what: recorded}

@@ -49,7 +49,7 @@ def names(promise_below: float, share: float, size: float = 0.1) -> set[str]:
     recorded = SimpleNamespace(plant=plant)
     pair = SimpleNamespace(robot=robot, base=object(), joints=(), recorded=recorded)
     segments: Any = OneSided(pair, size, promise_below, share)
-    return {finding.what for finding, _ in BodyChecks(segments, world).run()}
+    return {finding.kind for finding, _ in BodyChecks(segments, world).run()}
 
 
 @pytest.mark.parametrize(("promise", "fitted"), [(0.5, True), (0.0, False)])

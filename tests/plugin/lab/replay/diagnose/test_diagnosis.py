@@ -34,7 +34,7 @@ def unlisted(run: Recording) -> Recording:
 
 
 def repaired(result: mjrig.Replay, scene: mjrig.Scene) -> None:
-    for edit in result.diagnosis[0].fix:
+    for edit in result.diagnosis[0].edits:
         scene.set(edit.path, edit.value)
 
 
@@ -42,15 +42,15 @@ def test_a_property_of_one_joint_that_is_not_listed_is_fitted() -> None:
     run = unlisted(from_world(biped(), STEPS))
     world = biped(dynamics={"armature": {"right_hip": 0.05}})
     found = mjrig.replay(run, world).diagnosis[0]
-    assert (found.what, found.where, found.confident) == ("armature", "right_hip", True)
-    assert found.recorded == pytest.approx(0.02, rel=0.02)
+    assert (found.kind, found.where, found.is_cause) == ("armature", "right_hip", True)
+    assert found.expected == pytest.approx(0.02, rel=0.02)
 
 
 def test_the_edit_leaves_what_the_scene_says_of_other_joints() -> None:
     run = from_world(biped(dynamics={"armature": {".*_knee": 0.03}}), STEPS)
     world = biped(dynamics={"armature": {".*_knee|right_hip": 0.03}})
     result = mjrig.replay(run, world)
-    assert (result.diagnosis[0].what, result.diagnosis[0].where) == ("armature", "right_hip")
+    assert (result.diagnosis[0].kind, result.diagnosis[0].where) == ("armature", "right_hip")
     scene = world.scene
     repaired(result, scene)
     data: Any = scene.to_data()
@@ -70,9 +70,9 @@ def test_a_limit_of_a_servo_in_the_model_is_found_and_repaired(lists: bool, tigh
     world = make_world(models["free" if tight == "there" else "tight"])
     result = mjrig.replay(run if lists else unlisted(run), world)
     found = result.diagnosis[0]
-    assert (found.what, found.where, found.confident) == ("torque_limit", "left_knee", True)
+    assert (found.kind, found.where, found.is_cause) == ("torque_limit", "left_knee", True)
     if tight == "there":
-        (edit,) = found.fix
+        (edit,) = found.edits
         assert edit.path == "robot.native_gains.forcerange"
         assert edit.value == {"left_knee_servo": [pytest.approx(-2.0), pytest.approx(2.0)]}
 
@@ -96,5 +96,5 @@ def test_an_actuator_on_a_tendon_does_not_hide_a_mistake(mistake: str) -> None:
     columns: Any = {"order": [0, 3, 2, 1, 4], "sign": [4]}[mistake]
     change = {"order": with_order, "sign": with_signs}[mistake]
     result = mjrig.replay(change(run, "robot", columns), world())  # type: ignore[operator]
-    assert result.diagnosis[0].what == {"order": "joint order", "sign": "sign"}[mistake]
-    assert result.diagnosis[0].confident
+    assert result.diagnosis[0].kind == {"order": "joint order", "sign": "sign"}[mistake]
+    assert result.diagnosis[0].is_cause

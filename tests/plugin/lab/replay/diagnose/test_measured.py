@@ -70,7 +70,7 @@ def test_a_wrong_cause_that_explains_short_predictions_is_not_named(
     run = _noisy(sim.simulated(1.5, sim.MODEL.replace(old, new)), NOISE[0], 3)
     result = _replayed(tmp_path, run, sim.KP, 1e-3)
     assert result.verdict != WITHIN
-    assert "armature" not in {finding.what for finding in result.diagnosis}
+    assert "armature" not in {finding.kind for finding in result.diagnosis}
 
 
 @pytest.mark.parametrize(("change", "is_named"), [(0.4, True), (46.0, False)])
@@ -84,4 +84,4 @@ def test_a_change_that_no_robot_has_is_not_named(change: float, is_named: bool) 
     recorded = SimpleNamespace(plant=SimpleNamespace(joints={}, overall={}))
     pair = SimpleNamespace(robot=robot, base=object(), joints=(), recorded=recorded)
     found = BodyChecks(Fitted(pair, 0.1, 0.5, 0.7), world).run()  # type: ignore[arg-type]
-    assert ("payload" in {finding.what for finding, _ in found}) == is_named
+    assert ("payload" in {finding.kind for finding, _ in found}) == is_named

@@ -10,7 +10,6 @@ import pytest
 import mjrig
 from mjrig.core.control.plant import Plant
 from mjrig.data.recording.recording import Recording
-from mjrig.lab.replay.finding import sentence
 from tests.plugin.data.robot_logs import simulated as sim
 from tests.plugin.lab.replay.recorded import from_world
 
@@ -57,11 +56,11 @@ def test_unlike_joints_have_their_own_values_and_the_units_of_their_kind(
     run = from_world(_world(tmp_path / "there", truth), STEPS, _drive)
     result = mjrig.replay(_unlisted(run, efforts=None), _world(tmp_path / "here", KV))
     found = result.diagnosis[0]
-    assert (found.what, found.where, found.unit) == ("kv", "x, y", "N·s/m")
+    assert (found.kind, found.where, found.unit) == ("kv", "x, y", "N·s/m")
     assert found.here == {"x": 600.0, "y": 200.0}
-    assert isinstance(found.recorded, dict)
-    assert found.recorded == {j: pytest.approx(truth[j], rel=0.02) for j in ("x", "y")}
-    assert sentence(found).startswith("kv of x, y is 600, 200 N·s/m here, ")
+    assert isinstance(found.expected, dict)
+    assert found.expected == {j: pytest.approx(truth[j], rel=0.02) for j in ("x", "y")}
+    assert found.text.startswith("kv of x, y is 600, 200 N·s/m here, ")
     for other in result.diagnosis:
         kinds = {"tilt" in name for name in other.where.split(", ")}
         assert len(kinds) == 1
@@ -78,7 +77,7 @@ def test_a_limit_of_the_model_is_undone_wherever_it_acts(
     run = from_world(_world(tmp_path / "there", KV, free), STEPS, _drive)
     world = _world(tmp_path / "here", KV, limit, execution)
     found = mjrig.replay(_unlisted(run), world).diagnosis[0]
-    assert (found.what, found.where, found.here) == ("torque_limit", "x", 60.0)
+    assert (found.kind, found.where, found.here) == ("torque_limit", "x", 60.0)
     assert found.share == pytest.approx(1.0, abs=0.02)
     # The limit is back: the same replay finds the same.
     again = mjrig.replay(_unlisted(run), world).diagnosis[0]
@@ -94,4 +93,4 @@ def test_a_log_does_not_say_that_its_delay_is_none(tmp_path: Path, steps: int) -
     recording = mjrig.read_recording(log, timestep=0.001)
     result = mjrig.replay(recording, mjrig.World(tmp_path / "arm.yaml"))
     assert result.verdict == "differs"
-    assert not [f for f in result.diagnosis if f.what == "delay" and f.recorded == 0.0]
+    assert not [f for f in result.diagnosis if f.kind == "delay" and f.expected == 0.0]

@@ -9,7 +9,6 @@ import pytest
 import mjrig
 from mjrig.components import PDController
 from mjrig.data.recording.recording import Recording
-from mjrig.lab.replay.finding import LARGEST_EFFORT, ReplayFinding, sentence
 from tests.plugin.lab.replay.recorded import BIPED, from_world
 from tests.worlds import make_world
 
@@ -41,24 +40,23 @@ def test_the_largest_effort_is_said_to_be_one(limited: tuple[str, ...], there: f
         _without_limits(run, JOINTS),
         _biped({**dict.fromkeys(limited, 3.0), "default": 40.0}),
     )
-    found = [f for f in result.diagnosis if f.what == "torque_limit"]
+    found = [f for f in result.diagnosis if f.kind == "torque_limit"]
     assert {j for f in found for j in limited if j in f.where} == {*limited}
     for finding in found:
-        said = sentence(finding)
-        assert "in the recording" not in said and f"the {LARGEST_EFFORT} is " in said
+        said = finding.text
+        assert "in the recording" not in said and "the largest recorded effort is " in said
         joints = [j for j in JOINTS if j in finding.where]
-        values = finding.recorded if isinstance(finding.recorded, dict) else {}
+        values = finding.expected if isinstance(finding.expected, dict) else {}
         for joint in joints:
-            value = values.get(joint, finding.recorded)
+            value = values.get(joint, finding.expected)
             assert value == pytest.approx(most[joint], rel=1e-6)
-        assert ReplayFinding.from_data(finding.to_data()) == finding
 
 
 def test_a_stated_limit_stays_one_beside_those_that_are_not() -> None:
     run = _without_limits(from_world(_biped(30.0), 200), JOINTS[:2])
     limits = {JOINTS[0]: 3.0, JOINTS[3]: 2.0, "default": 30.0}
-    found = [f for f in mjrig.replay(run, _biped(limits)).diagnosis if f.what == "torque_limit"]
-    said = {f.where: sentence(f) for f in found}
+    found = [f for f in mjrig.replay(run, _biped(limits)).diagnosis if f.kind == "torque_limit"]
+    said = {f.where: f.text for f in found}
     assert {*said} == {JOINTS[0], JOINTS[3]}
-    assert f"is 3 here, the {LARGEST_EFFORT} is " in said[JOINTS[0]]
+    assert f"is 3 here, the {'largest recorded effort'} is " in said[JOINTS[0]]
     assert "is 2 here, 30 in the recording" in said[JOINTS[3]]

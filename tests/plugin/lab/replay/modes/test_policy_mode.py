@@ -135,9 +135,10 @@ def test_a_recording_of_the_same_policy_is_met_to_the_bit() -> None:
 def test_gains_other_than_it_was_trained_with_are_a_finding() -> None:
     result = mjrig.replay(Sway(trained_kp=70.0), biped(), **SETTINGS)
     finding = result.diagnosis[0]
-    assert (finding.what, finding.recorded, finding.here) == ("kp", 70.0, 80.0)
+    assert (finding.kind, finding.expected, finding.here) == ("kp", 70.0, 80.0)
     assert finding.where == "4 joints: left_hip, left_knee, right_hip, right_knee"
-    assert finding.effect.startswith("undoing it changes little: the base ends 0.0")
+    assert finding.form == "undone, little changes"
+    assert str(finding.evidence["moved"]).startswith("the base ends 0.0")
 
 
 def test_trials_perturb_in_turn_and_repeat_with_their_seed() -> None:

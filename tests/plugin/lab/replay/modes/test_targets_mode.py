@@ -29,7 +29,7 @@ def run() -> Recording:
 
 
 def first(result: mjrig.Replay) -> tuple[str, str]:
-    return result.diagnosis[0].what, result.diagnosis[0].where
+    return result.diagnosis[0].kind, result.diagnosis[0].where
 
 
 @pytest.mark.parametrize("execution", ["python", "native"])
@@ -126,9 +126,9 @@ def test_a_gain_that_was_changed_by_a_fifth_is_named_first(run: Recording) -> No
     assert result.verdict == "differs"
     assert result.first_divergence is not None
     finding = result.diagnosis[0]
-    assert (finding.what, finding.where) == ("kp", "right_knee")
-    assert (finding.recorded, finding.here) == (80.0, 96.0)
-    assert finding.effect == "undoing it removes 100% of the position error"
+    assert (finding.kind, finding.where) == ("kp", "right_knee")
+    assert (finding.expected, finding.here) == (80.0, 96.0)
+    assert (finding.form, finding.share) == ("undone", pytest.approx(1.0, abs=5e-3))
     assert pd_of(world["robot"]).authored("kp") == {"right_knee": 96.0, "default": 80.0}
 
 
@@ -154,7 +154,7 @@ def test_what_differs_in_the_model_is_named(
     run: Recording, xml: str, what: str, where: str
 ) -> None:
     result = mjrig.replay(run, biped(xml=xml))
-    finding = next(f for f in result.diagnosis if f.what == what)
+    finding = next(f for f in result.diagnosis if f.kind == what)
     assert where in finding.where
     if what not in ("integrator", "iterations"):  # which change little here
         assert result.diagnosis[0] is finding
@@ -164,7 +164,7 @@ def test_what_differs_in_the_model_is_named(
 def test_a_delay_is_named(run: Recording) -> None:
     world = make_world(BIPED, [PDController(kp=80.0, kv=3.0, delay={"steps": 4})])
     result = mjrig.replay(run, world)
-    assert result.diagnosis[0].what == "delay"
+    assert result.diagnosis[0].kind == "delay"
     assert result.diagnosis[0].here == pytest.approx(0.008)
     assert result.diagnosis[0].share == pytest.approx(1.0)
 
@@ -172,7 +172,7 @@ def test_a_delay_is_named(run: Recording) -> None:
 def test_the_larger_of_two_differences_comes_first(run: Recording) -> None:
     world = biped(kp={"right_knee": 160.0, "default": 80.0}, kv={"left_hip": 3.01, "default": 3})
     result = mjrig.replay(run, world)
-    assert [f.what for f in result.diagnosis] == ["kp", "kv"]
+    assert [f.kind for f in result.diagnosis] == ["kp", "kv"]
     assert any(n.startswith("undoing all differences together removes") for n in result.notes)
 
 
@@ -197,11 +197,11 @@ def test_swapped_sides_are_found(run: Recording) -> None:
     order = mirrored(run.actors["robot"].driven, "left and right")
     assert order is not None
     result = mjrig.replay(with_order(run, "robot", order), biped())
-    assert result.diagnosis[0].what == "joint order"
-    assert result.diagnosis[0].effect == (
-        "setpoints in another order (left and right swapped) remove 100% of the position error; "
-        "the columns are [right_hip, right_knee, left_hip, left_knee]"
-    )
+    assert result.diagnosis[0].kind == "joint order"
+    evidence = result.diagnosis[0].evidence
+    assert (evidence["subject"], evidence["order"]) == ("setpoints", "left and right swapped")
+    assert evidence["columns"] == "right_hip, right_knee, left_hip, left_knee"
+    assert result.diagnosis[0].share == pytest.approx(1.0, abs=5e-3)
 
 
 def test_sides_that_are_swapped_in_states_and_setpoints_are_found(run: Recording) -> None:
@@ -238,9 +238,9 @@ def test_setpoints_that_come_one_step_late_are_found(run: Recording) -> None:
     at_ticks = replace(run, actors={"robot": replace(actor, commands=ticks)})
     assert mjrig.replay(at_ticks, biped()).bit_exact
     result = mjrig.replay(shifted(at_ticks, 1), biped())
-    assert result.diagnosis[0].effect == (
-        "setpoints that start one physics step earlier remove 100% of the position error"
-    )
+    finding = result.diagnosis[0]
+    assert (finding.kind, finding.here) == ("tick phase", "one step earlier")
+    assert finding.share == pytest.approx(1.0, abs=5e-3)
 
 
 def test_a_source_that_wrote_into_its_state_is_found() -> None:
@@ -414,7 +414,7 @@ def test_another_timestep_can_be_allowed_and_is_diagnosed(run: Recording, tmp_pa
     result = mjrig.replay(run, mjrig.World(scene), resample=True)
     assert result.duration == pytest.approx(0.4)
     assert result.verdict == "differs"
-    assert result.diagnosis[0].what == "timestep"
+    assert result.diagnosis[0].kind == "timestep"
     assert result.diagnosis[0].share == pytest.approx(1.0)
 
 

@@ -72,8 +72,8 @@ def test_a_change_of_one_policy_is_found_in_its_turns(
 ) -> None:
     world, _, _ = switched(tmp_path, **change)
     found, _ = check_policy(recorded, world, "", None)
-    assert [f.what for f in found if f.confident] == [what]
-    assert all(f.where.split(":")[0] == "b" and not f.fix for f in found)
+    assert [f.kind for f in found if f.is_cause] == [what]
+    assert all(f.where.split(":")[0] == "b" and not f.edits for f in found)
 
 
 def test_answers_keep_the_memory_of_each(tmp_path: Path) -> None:

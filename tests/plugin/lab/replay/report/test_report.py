@@ -58,8 +58,8 @@ def test_a_report_has_the_keys_programs_look_for(tmp_path: Path) -> None:
     assert data["bit_exact"] is False
     assert data["max_abs_position_error"] > 0.001
     assert set(data["first_divergence"]) == {"time", "joint", "error"}
-    assert set(data["diagnosis"][0]) >= {"what", "where", "recorded", "here", "effect"}
-    assert (data["diagnosis"][0]["what"], data["diagnosis"][0]["where"]) == ("kp", "right_knee")
+    assert set(data["diagnosis"][0]) >= {"kind", "where", "expected", "here", "evidence"}
+    assert (data["diagnosis"][0]["kind"], data["diagnosis"][0]["where"]) == ("kp", ["right_knee"])
     assert set(data["joints"]["left_hip"]) >= {"rmse_position", "rmse_velocity", "saturation"}
     assert {"fell", "duration", "base_start", "base_end", "evidence"} <= set(data)
 
@@ -157,7 +157,7 @@ def test_fail_above_is_an_exit_code(scene: Path, capsys: pytest.CaptureFixture[s
     capsys.readouterr()
     assert main(["replay", *run, *edit]) == 1
     data = json.loads(capsys.readouterr().out)
-    assert (data["diagnosis"][0]["what"], data["diagnosis"][0]["where"]) == ("kp", "left_knee")
+    assert (data["diagnosis"][0]["kind"], data["diagnosis"][0]["where"]) == ("kp", ["left_knee"])
 
 
 def test_a_folder_is_replayed_with_one_table(

@@ -70,11 +70,11 @@ def judged(
     found = result.diagnosis
     if not found and (result.bit_exact or _same_motion(result)):
         return None
-    place = next((i for i, f in enumerate(found) if f.what in called), None)
-    false = tuple(f.what for f in found if f.confident and f.what not in called)
-    wrong = found[0].what if found and found[0].confident and place != 0 else ""
-    said = "; ".join(f"{f.what} {f.where} {f.share}" for f in found[:3])
-    near = [f.what for f in found[:3]]
+    place = next((i for i, f in enumerate(found) if f.kind in called), None)
+    false = tuple(f.kind for f in found if f.is_cause and f.kind not in called)
+    wrong = found[0].kind if found and found[0].is_cause and place != 0 else ""
+    said = "; ".join(f"{f.kind} {f.where} {f.share}" for f in found[:3])
+    near = [f.kind for f in found[:3]]
     causes = sum(any(n in near for n in one) for one in names)
     return Judged(fixture.name, mistake, place, wrong, seconds, said, false, causes)
 

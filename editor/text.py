@@ -51,7 +51,7 @@ _WORDS: tuple[tuple[str, str], ...] = (
     (r", or call bind\(\)", ""),
     (r"; pass a copy\(\)", "; add another one"),
     (r"; choose one: --scene SCENE, or drop it on a robot in the editor", "; drop it on a robot"),
-    (r": give its file, --scene SCENE", "; open its scene"),
+    (r": pass its file, --scene SCENE", "; open its scene"),
     (r"; choose a scene: --scene SCENE", "; open a scene and drop it on a robot there"),
     (r": needs a scene to be replayed in: --scene SCENE", ": drop it on the robot it is for"),
     (r"; choose one: policy=…, or --policy", "; leave one"),

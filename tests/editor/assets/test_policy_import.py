@@ -176,7 +176,7 @@ def test_what_is_refused_can_be_overridden_in_the_dialog(scene: Path, tmp_path: 
         ctx.yield_(2)
 
     bench.run(overrides)
-    assert "--joints gives the order" in seen[0]
+    assert "--joints sets the order" in seen[0]
     actor = bench.state.scene["walker"]
     written = PolicyFile.load(tmp_path / "policies" / "walker-unitree_rl_gym.yaml")
     assert written.joints == tuple(order.split(","))

@@ -203,7 +203,7 @@ def test_check_as_json(capsys: Output, scene: str) -> None:
     data = json.loads(capsys.readouterr().out)
     assert list(data) == ["actors", "executions", "findings"]
     worst = data["findings"][0]
-    assert (worst["level"], worst["code"]) == ("error", "unstable-pd")
+    assert (worst["severity"], worst["kind"]) == ("error", "unstable-pd")
     assert "dog.left_hip" in worst["where"]
 
 

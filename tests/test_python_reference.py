@@ -54,6 +54,8 @@ def test_everything_public_is_on_the_page(reference: Any) -> None:
     page = reference.PAGE.read_text(encoding="utf-8")
     for package in reference.PACKAGES:
         for name in reference.public_names(package):
-            assert f"### `{name}`\n" in page, f"{package}.{name}"
+            # Another name of a public class has no section.
+            definition = {"ReplayFinding": "Finding"}.get(name, name)
+            assert f"### `{definition}`\n" in page, f"{package}.{name}"
     for name in ("World(scene: ", "**`step(", "read_recording(path: ", "Pipeline(law: "):
         assert name in page

@@ -405,9 +405,6 @@ def _about_network(run: Run) -> Iterator[Doubt]:
 # A run of Isaac Lab or mjlab: its files put together to a policy and a plant.
 
 
-_HEADING = "in training the yaw rate followed a heading: 0.5 · (heading error), inside of its range"
-
-
 def read_run(source: PolicySource, env: EnvFile) -> FoundPolicy:
     """The policy and plant of a run with an env.yaml.
 
@@ -424,7 +421,7 @@ def read_run(source: PolicySource, env: EnvFile) -> FoundPolicy:
     terms = read_terms(env.observed(run.agent.groups), context)
     run.notes += context.notes
     run.assumed += context.assumed
-    return _found(run, plant, terms, _command(run, context.command))
+    return _found(run, plant, terms, env.command(context.command, run.notes))
 
 
 # The policy -------------------------------------------------------------------------------------
@@ -444,18 +441,6 @@ def _context(run: Run) -> TermContext:
         at_com=run.env.stack == "isaac_lab",
         robot_name=run.env.robot_name,
     )
-
-
-def _command(run: Run, name: str) -> dict[str, Any]:
-    if not name:
-        return {}
-    command: dict[str, Any] = {"names": run.env.commands()[name]}
-    ranges = run.env.ranges(name)
-    if ranges:
-        command["ranges"] = ranges
-    if run.env.heading(name):
-        run.notes.append(_HEADING)
-    return command
 
 
 def _found(

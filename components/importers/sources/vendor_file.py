@@ -185,6 +185,20 @@ class VendorEntry:
             raise self.error(f"{key!r} is missing; {suggestion(key, data, label='has')}")
         return VendorEntry(self.document, (*self.path, key), data[key])
 
+    def get(self, key: str) -> "VendorEntry | None":
+        """The value of a key; None: the file gives none."""
+        return self.at(key) if key in self else None
+
+    def section(self, key: str) -> "VendorEntry | None":
+        """A mapping under a key; None: there is none, or something else."""
+        entry = self.get(key)
+        return entry if entry is not None and isinstance(entry.data, dict) else None
+
+    def flag(self, key: str) -> bool | None:
+        """A boolean under a key; None: there is none."""
+        value = self.mapping().get(key)
+        return value if isinstance(value, bool) else None
+
     def entries(self) -> Iterator[tuple[str, "VendorEntry"]]:
         """Keys and values of a mapping."""
         for key in self.mapping():
@@ -214,8 +228,16 @@ class VendorEntry:
             raise self.at(key).error(f"must be a whole number >= 1, got {value:g}")
         return int(value)
 
-    def numbers(self, key: str, size: int | None = None, what: str = "joint") -> list[float]:
+    def numbers(
+        self,
+        key: str,
+        size: int | None = None,
+        what: str = "joint",
+        default: Sequence[float] | None = None,
+    ) -> list[float]:
         """A list of finite numbers under a key; one number stands for all where a size is known."""
+        if default is not None and key not in self:
+            return list(default)
         entry = self.at(key)
         if size is not None and _number(entry.data) is not None:
             return [entry.as_number()] * size
@@ -248,6 +270,10 @@ class VendorEntry:
     def text(self, key: str, default: str = "") -> str:
         """A text under a key."""
         return str(self.at(key).data) if key in self else default
+
+    def one_or_more(self) -> "list[VendorEntry]":
+        """The items of a list; a text stands for a list of one."""
+        return [self] if isinstance(self.data, str) else self.items()
 
     def items(self) -> "list[VendorEntry]":
         """The items of a list."""

@@ -8,7 +8,7 @@ import mujoco
 import numpy as np
 
 from mjrig.components.importers.isaac.patterns import bounds, chosen, flat_numbers, python_name
-from mjrig.components.importers.sources import terms
+from mjrig.components.importers.sources import policy_description as description
 from mjrig.components.importers.sources.policy_description import Term
 from mjrig.components.importers.sources.robot import Robot
 from mjrig.components.importers.sources.vendor_file import VendorEntry
@@ -312,7 +312,7 @@ def _made(term: ObservedTerm, context: TermContext) -> Term:
         more |= {"clip": bounds(term.clip)}
         more |= {"order": "clip_then_scale"} if term.scale is not None else {}
     scale = flat_numbers(term.scale, size) if term.scale is not None else None
-    return terms.term(kind, size, scale, **more)
+    return description.term(kind, size, scale, **more)
 
 
 Made = tuple[str, int, dict[str, Any]]

@@ -36,7 +36,6 @@ from mjrig.components.importers.sources.policy_description import (
     Doubt,
     FoundPolicy,
     Term,
-    ValueOrder,
 )
 from mjrig.components.importers.sources.robot import Robot
 from mjrig.components.importers.sources.source import PolicySource
@@ -457,8 +456,6 @@ def _found(
     limits = [plant.limits.get(j, math.inf) for j in moved]
     return FoundPolicy(
         stack=env.stack,
-        count=len(moved),
-        order=ValueOrder.NAMES,
         names=tuple(moved),
         timestep=env.timestep,
         tick=env.timestep * env.decimation,

@@ -82,7 +82,7 @@ def overridden(found: FoundPolicy, robot: Robot, said: Overrides) -> FoundPolicy
     if said.joints:
         if len(said.joints) != found.count:
             raise SceneError(f"--joints has {len(said.joints)} names, the policy {found.count}")
-        changes |= {"order": ValueOrder.NAMES, "names": said.joints, "motors": ()}
+        changes |= {"names": said.joints, "motors": ()}
         notes.append("joints are those of --joints")
     if said.scale:
         changes["action"] = {**found.action, "scale": _each("scale", said.scale, found.count)}

@@ -9,7 +9,7 @@ from typing import Any
 
 from mjrig.components.importers.sources.overrides import Overrides
 from mjrig.components.importers.sources.robot import Robot
-from mjrig.components.importers.sources.vendor_file import LEGGED_GYM, VendorFile
+from mjrig.components.importers.sources.vendor_file import LEGGED_GYM, VendorEntry, VendorFile
 from mjrig.components.laws.onnx_file import OnnxFile, OnnxGraph, read_graph
 from mjrig.components.policies.checkpoints import is_torchscript, what_else
 from mjrig.core.errors import SceneError
@@ -220,6 +220,17 @@ class PolicySource:
         if self.network:
             found |= self.network.digests
         return found
+
+    def root(self, *keys: str) -> VendorEntry:
+        """The content of the configuration that has all of these keys at the top.
+
+        Raises:
+            SceneError: there is none.
+        """
+        config = self.one(*keys)
+        if config is None:
+            raise SceneError(f"{listed(self.files)}: has no {listed(keys)}")
+        return config.root
 
     def one(self, *keys: str) -> VendorFile | None:
         """The configuration that has all of these keys at the top, if there is one."""

@@ -6,12 +6,17 @@ last two follow from the first three; where kd does not agree they do not.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from mjrig.components.importers.sources import terms
 from mjrig.components.importers.sources.onnx_metadata import Metadata
-from mjrig.components.importers.sources.policy_description import FoundPolicy, Term, ValueOrder
+from mjrig.components.importers.sources.policy_description import (
+    FoundPolicy,
+    Term,
+    term,
+    term_size,
+    velocity_command,
+)
 from mjrig.components.importers.sources.source import NetworkFile, PolicySource
 from mjrig.core.names import listed, suggestion
 
@@ -47,8 +52,6 @@ def read(source: PolicySource) -> FoundPolicy:
     found, assumed = _MetadataTerms(said, source, count, tracks).all()
     return FoundPolicy(
         stack="beyond_mimic" if tracks else "mjlab",
-        count=count,
-        order=ValueOrder.NAMES,
         names=tuple(names),
         timestep=TIMESTEP,
         tick=TIMESTEP * DECIMATION,
@@ -58,7 +61,7 @@ def read(source: PolicySource) -> FoundPolicy:
         terms=found,
         history={"order": "oldest_first", "fill": "first", "by": "term"},
         action={"scale": scale, "dtype": "float32"},
-        command={} if tracks else {"names": ["vx", "vy", "wz"]},
+        command={} if tracks else velocity_command(),
         trained={"kp": kp, "kv": kv, **trained},
         recovered=tuple(trained),
         network=_motion(said, network) if tracks else {},
@@ -104,17 +107,17 @@ def _effort(scale: float, kp: float) -> float:
 
 # Observations -----------------------------------------------------------------------------------
 
-_TERMS: Mapping[str, Callable[[int], tuple[str, int]]] = {
-    "motion_anchor_pos_b": lambda n: ("MotionAnchorPosition", 3),
-    "motion_anchor_ori_b": lambda n: ("MotionAnchorOrientation", 6),
-    "base_lin_vel": lambda n: ("BaseLinearVelocity", 3),
-    "base_ang_vel": lambda n: ("BaseAngularVelocity", 3),
-    "base_quat": lambda n: ("BaseOrientation", 4),
-    "projected_gravity": lambda n: ("ProjectedGravity", 3),
-    "joint_pos": lambda n: ("JointPositions", n),
-    "joint_vel": lambda n: ("JointVelocities", n),
-    "actions": lambda n: ("LastAction", n),
-    "last_action": lambda n: ("LastAction", n),
+_TERMS = {
+    "motion_anchor_pos_b": "MotionAnchorPosition",
+    "motion_anchor_ori_b": "MotionAnchorOrientation",
+    "base_lin_vel": "BaseLinearVelocity",
+    "base_ang_vel": "BaseAngularVelocity",
+    "base_quat": "BaseOrientation",
+    "projected_gravity": "ProjectedGravity",
+    "joint_pos": "JointPositions",
+    "joint_vel": "JointVelocities",
+    "actions": "LastAction",
+    "last_action": "LastAction",
 }
 _SCAN = "height_scan"
 #: Rays of this family's scan: 1.6 m × 1 m around the base, every 0.1 m.
@@ -151,7 +154,7 @@ class _MetadataTerms:
             if len(scale) > 1 and len(scale) != width:
                 text = f"has {len(scale)} values for {name!r}, which has {width}"
                 raise said.error("observation_terms_scale", text)
-            found.append(terms.term(kind, width, scale or None, **more))
+            found.append(term(kind, width, scale or None, **more))
         return found, list(dict.fromkeys(self._assumed))
 
     def _lengths(self, size: int) -> list[int]:
@@ -170,8 +173,8 @@ class _MetadataTerms:
     def _kind(self, name: str, lengths: Sequence[int]) -> tuple[str, int, dict[str, Any]]:
         """Type, size and more of a term."""
         if name in ("command", "velocity_commands", "twist", "motion"):
-            tracks = self._tracks
-            return ("MotionJoints", 2 * self._count, {}) if tracks else ("CommandTerm", 3, {})
+            kind = "MotionJoints" if self._tracks else "CommandTerm"
+            return kind, self._size(kind), {}
         if name == _SCAN:
             return "HeightScan", self._scan(lengths), {}
         if name not in _TERMS:
@@ -179,7 +182,11 @@ class _MetadataTerms:
             text = f"has {name!r}, for which there is no term; {hint}"
             raise self._said.error("observation_names", text)
         measured = name in ("base_lin_vel", "base_ang_vel") and self._imu
-        return (*_TERMS[name](self._count), self._at_imu(name) if measured else {})
+        kind = _TERMS[name]
+        return kind, self._size(kind), self._at_imu(name) if measured else {}
+
+    def _size(self, kind: str) -> int:
+        return term_size({"type": kind}, self._count) or 0
 
     def _at_imu(self, name: str) -> dict[str, Any]:
         """The site at which the exporter's task measures velocities."""

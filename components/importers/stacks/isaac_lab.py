@@ -19,7 +19,7 @@ from mjrig.components.importers.isaac.training_files import (
     descriptors_in,
     env_in,
 )
-from mjrig.components.importers.sources.policy_description import Doubt, FoundPolicy, ValueOrder
+from mjrig.components.importers.sources.policy_description import Doubt, FoundPolicy
 from mjrig.components.importers.sources.robot import Robot
 from mjrig.components.importers.sources.source import PolicySource
 from mjrig.core.errors import SceneError
@@ -57,8 +57,6 @@ def read_described(source: PolicySource, described: DescriptorFile) -> FoundPoli
     agent = agent_in(source.configs)
     return FoundPolicy(
         stack="isaac_lab",
-        count=len(moved),
-        order=ValueOrder.NAMES,
         names=tuple(moved),
         timestep=described.timestep,
         tick=described.tick,
@@ -170,7 +168,7 @@ KEYS = (("sim", "scene", "decimation", "observations", "actions"), DESCRIBED)
 
 
 def recognises(source: PolicySource) -> bool:
-    """By the sections of env.yaml, or of IO descriptors."""
+    """By the sections of env.yaml, also of a Direct task, or of IO descriptors."""
     return env_in(source.configs) is not None or source.one(*DESCRIBED) is not None
 
 

@@ -11,12 +11,7 @@ from typing import Any
 
 from mjrig.components.importers.sources.joint_matching import known_robot
 from mjrig.components.importers.sources.overrides import Overrides
-from mjrig.components.importers.sources.policy_description import (
-    Begin,
-    FoundPolicy,
-    Term,
-    ValueOrder,
-)
+from mjrig.components.importers.sources.policy_description import Begin, FoundPolicy, Term
 from mjrig.components.importers.sources.robot import Robot
 from mjrig.components.importers.sources.source import NetworkFile, PolicySource
 from mjrig.core.errors import SceneError
@@ -124,8 +119,6 @@ def read(source: PolicySource) -> FoundPolicy:
     data = template.data
     return FoundPolicy(
         stack="mujoco_playground",
-        count=count,
-        order=ValueOrder.MOTORS,
         motors=tuple(range(count)),
         timestep=data.get("timestep"),
         tick=float(data["tick"]),

@@ -13,13 +13,13 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from mjrig.components.importers.sources import terms
 from mjrig.components.importers.sources.joint_matching import find_joint
 from mjrig.components.importers.sources.policy_description import (
     FoundPolicy,
     Start,
     Term,
-    ValueOrder,
+    TermMaker,
+    velocity_command,
 )
 from mjrig.components.importers.sources.source import PolicySource
 from mjrig.components.importers.sources.vendor_file import VendorEntry, VendorFile, unread
@@ -140,8 +140,20 @@ DANCE = 18.0
 ABOVE = 5
 _MOTION, _ANCHOR = "whole_body_tracking/motion_command", "whole_body_tracking/motion_anchor_ori_b"
 _PHASE = "RoboMimic_Deploy/phase"
-_TERMS = ("ang_vel", "ang_vel_body", "gravity_vec", "commands", "dof_pos", "dof_vel", "actions",
-          "lin_vel", _MOTION, _ANCHOR, _PHASE)  # fmt: skip
+#: The stack's name of a measurement → type of the term, and the key of its scale.
+_TERMS = {
+    "ang_vel": ("BaseAngularVelocity", "ang_vel_scale"),
+    "ang_vel_body": ("BaseAngularVelocity", "ang_vel_scale"),
+    "lin_vel": ("BaseLinearVelocity", "lin_vel_scale"),
+    "gravity_vec": ("ProjectedGravity", ""),
+    "commands": ("CommandTerm", "commands_scale"),
+    "dof_pos": ("JointPositions", "dof_pos_scale"),
+    "dof_vel": ("JointVelocities", "dof_vel_scale"),
+    "actions": ("LastAction", ""),
+    _MOTION: ("MotionJoints", ""),
+    _ANCHOR: ("MotionAnchorOrientation", ""),
+    _PHASE: ("MotionPhase", ""),
+}
 #: Keys of both files; three of them make a file of the stack.
 _KEYS = {"num_of_dofs", "joint_mapping", "default_dof_pos", "num_observations", "observations",
          "rl_kp", "rl_kd", "fixed_kp", "fixed_kd", "joint_names", "action_scale"}  # fmt: skip
@@ -216,8 +228,6 @@ def read(source: PolicySource) -> FoundPolicy:
     return FoundPolicy(
         stack="rl_sar",
         robot=files[0][0].partition("/")[0],
-        count=count,
-        order=ValueOrder.NAMES,
         names=names,
         timestep=said.where("dt").number("dt", above=0.0),
         tick=tick,
@@ -231,7 +241,7 @@ def read(source: PolicySource) -> FoundPolicy:
         history=_history(said),
         action=_action(said, count),
         kinds=kinds,
-        command={} if made.tracks else {"names": ["vx", "vy", "wz"]},
+        command={} if made.tracks else velocity_command(),
         motion=clip,
         network=network,
         trained={"torque_limit": said.numbers("torque_limits", count)}
@@ -286,8 +296,8 @@ class _Terms:
     """The observation terms by the names the stack has for them."""
 
     def __init__(self, said: Layers, count: int, wheels: list[str], tick: float) -> None:
-        self._said, self._count, self._wheels, self._tick = said, count, wheels, tick
-        self._history = {"history": len(_places(said)) or 1}
+        self._said, self._wheels, self._tick = said, wheels, tick
+        self._make = TermMaker(count, history=len(_places(said)) or 1)
         self._names = said.where("observations").texts("observations")
         self.assumed: list[str] = []
 
@@ -305,32 +315,15 @@ class _Terms:
         return [self._term(name) for name in self._names]
 
     def _term(self, name: str) -> Term:
-        said, more = self._said, self._history
-        if name.startswith("ang_vel"):
-            return terms.angular_velocity(said.number("ang_vel_scale"), **more)
-        if name == "lin_vel":
-            return terms.linear_velocity(said.number("lin_vel_scale"), **more)
-        if name == "gravity_vec":
-            return terms.gravity(**more)
-        if name == "commands":
-            return terms.command(said.numbers("commands_scale", 3), **more)
-        return self._motion_term(name) if "/" in name else self._joint_term(name)
-
-    def _motion_term(self, name: str) -> Term:
-        if name == _MOTION:
-            return terms.term("MotionJoints", 2 * self._count, **self._history)
-        if name == _ANCHOR:
-            return terms.term("MotionAnchorOrientation", 6, **self._history)
-        return self._phase()
-
-    def _joint_term(self, name: str) -> Term:
-        said, count, more = self._said, self._count, self._history
-        if name == "dof_pos":
-            zero = self._wheels or None  # the stack hides the angle of wheels
-            return terms.positions(count, said.number("dof_pos_scale"), zero=zero, **more)
-        if name == "dof_vel":
-            return terms.velocities(count, said.number("dof_vel_scale"), **more)
-        return terms.last_action(count, **more)
+        kind, key = _TERMS[name]
+        if kind == "MotionPhase":
+            return self._phase()
+        said, scale = self._said, None
+        if key:
+            scale = said.numbers(key, 3) if kind == "CommandTerm" else said.number(key)
+        # The stack hides the angle of wheels.
+        more = {"zero": self._wheels or None} if kind == "JointPositions" else {}
+        return self._make(kind, scale, **more)
 
     def _phase(self) -> Term:
         """How far the dance is; the stack counts a tick before it looks."""
@@ -338,7 +331,7 @@ class _Terms:
         if "motion_length" not in self._said:
             text = f"the dance takes {duration:g} s, as in the code of the stack"
             self.assumed.append(text + " (duration of MotionPhase in policy.yaml)")
-        return terms.term("MotionPhase", 1, duration=duration, start=self._tick, **self._history)
+        return self._make("MotionPhase", duration=duration, start=self._tick)
 
 
 def _check_size(said: Layers, found: list[Term]) -> None:

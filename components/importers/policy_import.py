@@ -9,13 +9,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from mjrig.components.importers.preflight import PreflightCase, about_probes, findings
-from mjrig.components.importers.sources.joint_matching import Matched, match
+from mjrig.components.importers.preflight import about_probes, findings
+from mjrig.components.importers.sources.joint_matching import ImportCase, match
 from mjrig.components.importers.sources.overrides import Overrides, overridden
 from mjrig.components.importers.sources.policy_description import FoundPolicy, ValueOrder
 from mjrig.components.importers.sources.robot import ACTOR, Robot
 from mjrig.components.importers.sources.source import (
-    PolicySource,
     expanded,
     open_files,
     refuse_weights,
@@ -27,7 +26,6 @@ from mjrig.components.importers.yaml_writer import (
     relative,
     scene_data,
     text_of,
-    timing,
     write_policy,
 )
 from mjrig.components.policies.policy_file import PolicyFile
@@ -41,8 +39,6 @@ from mjrig.lab.findings.ranking import lines as finding_lines
 from mjrig.lab.report.output import format_table
 
 # Importing ----------------------------------------------------------------------------------------
-# Import of policies of other stacks: scene.yaml and policy.yaml from their files and a model.
-
 
 POLICY = "policy.yaml"
 #: Name of the network in a policy that is not complete and came without one.
@@ -56,20 +52,12 @@ class RefusedError(BindingError):
 
 
 @dataclass(frozen=True)
-class Imported:
+class Imported(ImportCase):
     """An import and its pre-flight findings."""
 
-    source: PolicySource
-    found: FoundPolicy
-    matched: Matched
     scene: Path
     policy: Path
     findings: Sequence[Finding]
-
-    @property
-    def robot(self) -> Robot:
-        """The robot."""
-        return self.source.robot
 
 
 def import_policy(
@@ -117,7 +105,7 @@ def import_policy(
     if source.network is None and not found.gap:
         raise SceneError("there is no network: give the .onnx or .pt file last")
     matched = match(found, source.robot)
-    seen = findings(PreflightCase(source, found, matched))
+    seen = findings(ImportCase(source, found, matched))
     imported = Imported(source, found, matched, scene, policy, seen)
     errors = [f for f in seen if f.severity is Level.ERROR]
     if errors:
@@ -131,7 +119,7 @@ def import_policy(
         raise SceneError(f"{scene}: cannot be written: {why}") from problem
     runs = source.network is not None and source.network.onnx is not None and not found.gap
     if probe and runs:
-        seen = arrange([*seen, *about_probes(found, source.robot, scene, policy)])
+        seen = arrange([*seen, *about_probes(imported, scene, policy)])
     else:
         form = "not-judged" if runs or found.gap else "not-judged torchscript"
         seen = arrange([*seen, note("not-judged", ACTOR, form=form)])
@@ -163,12 +151,10 @@ def _write(imported: Imported, *, copy: bool) -> None:
         for path, there in copied.items():
             if there.resolve() != path.resolve():
                 shutil.copyfile(path, there)
-        found = _with_relative_files(imported.found, scene.parent)
-        parts = found, imported.matched, source.robot
-        write_policy(policy, *parts, source, named)
-        model = relative(source.robot.path, scene.parent)
-        data = scene_data(*parts, model, source.said.height)
-        write_atomically(scene, text_of(data, head_of(imported.found, source)))
+        case = replace(imported, found=_with_relative_files(imported.found, scene.parent))
+        write_policy(policy, case, named)
+        data = scene_data(case, relative(source.robot.path, scene.parent))
+        write_atomically(scene, text_of(data, head_of(case)))
         PolicyFile.load(policy)
         written = Scene.load(scene)
         if network is None or network.onnx is not None or find_spec("torch") is not None:
@@ -207,8 +193,6 @@ def _or_nothing(paths: Sequence[Path]) -> Iterator[None]:
 
 
 # Report -------------------------------------------------------------------------------------------
-# Pre-flight report of an import, as text and as data.
-
 
 JOINTS = ("", "joint", "actuator", "kind", "default", "scale", "kp", "kv", "limit", "enforced by",
           "h·kv/M")  # fmt: skip
@@ -235,7 +219,7 @@ def report(imported: Imported) -> str:
 
 def _rate(imported: Imported) -> str:
     found = imported.found
-    timestep, decimation = timing(found, imported.robot)
+    timestep, decimation = imported.timing
     where = "inside of" if found.phase == "inside" else found.phase
     return (
         f"rate: {timestep:g} s × {decimation} = {found.tick:g} s ({1.0 / found.tick:g} Hz), "
@@ -246,7 +230,7 @@ def _rate(imported: Imported) -> str:
 def report_data(imported: Imported) -> dict[str, Any]:
     """The same as plain data, for JSON."""
     found = imported.found
-    timestep, decimation = timing(found, imported.robot)
+    timestep, decimation = imported.timing
     return {
         "stack": found.stack,
         "files": imported.source.files,
@@ -280,9 +264,8 @@ def _takes(imported: Imported) -> str:
 
 def _joints(imported: Imported) -> Iterator[tuple[str, ...]]:
     found, robot = imported.found, imported.robot
-    timestep, _ = timing(found, robot)
-    pose = dict(zip(imported.matched.joints, found.default, strict=True))
-    inertias = robot.inertias(pose)
+    timestep, _ = imported.timing
+    inertias = robot.inertias(imported.pose)
     for i, joint in enumerate(imported.matched.joints):
         binding = robot.actuator_of(joint)
         limit, place = robot.limit(joint)

@@ -23,8 +23,6 @@ from mjrig.core.names import listed, suggestion
 from mjrig.core.yaml_text.yaml_document import MAX_CHARACTERS, Document
 
 # Safetensors --------------------------------------------------------------------------------------
-# Arrays of a safetensors file: a JSON header and raw numbers, read without a dependency.
-
 
 _DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", "BOOL": "?"}
 #: Longest header [bytes]; initial values of a policy need far less.
@@ -64,8 +62,6 @@ def _array(entry: Any, data: bytes) -> npt.NDArray[Any]:
 
 
 # Leapp bundle -------------------------------------------------------------------------------------
-# LEAPP bundles: networks with named inputs and outputs, and how values flow between them.
-
 
 TOP = ("models", "pipeline")
 #: Outputs that command joints: kind → what they command.
@@ -311,8 +307,6 @@ class LeappBundle:
 
 
 # Leapp network ------------------------------------------------------------------------------------
-# LeappNetwork: a LEAPP bundle in the loop: named inputs, states that feed back, several nodes.
-
 
 Arrays = dict[Port, npt.NDArray[Any]]
 

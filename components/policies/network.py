@@ -22,7 +22,6 @@ from mjrig.core.names import how_many, listed, suggestion
 from mjrig.core.properties.memory import DeclaredMemory
 
 # Input shapes -------------------------------------------------------------------------------------
-# Shapes of a network's inputs: vectors, and images of several frames.
 
 
 @dataclass(frozen=True)
@@ -109,7 +108,6 @@ def _candidates(
 
 
 # Network ------------------------------------------------------------------------------------------
-
 
 _DTYPES = {"tensor(float)": np.float32, "tensor(double)": np.float64, "tensor(int64)": np.int64}
 

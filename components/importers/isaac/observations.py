@@ -15,8 +15,6 @@ from mjrig.components.importers.sources.vendor_file import VendorEntry
 from mjrig.core.names import how_many, listed, nearest
 
 # Sensors ------------------------------------------------------------------------------------------
-# Places of sensors of a training on the bodies of the model.
-
 
 #: Largest difference of positions [m] and quaternions that are the same.
 SAME = 1e-4
@@ -84,8 +82,6 @@ def _turned_alike(one: Any, other: Any) -> bool:
 
 
 # Scanners -----------------------------------------------------------------------------------------
-# Height scanners: ray casters over the ground as HeightScan terms.
-
 
 _DOWN = (0.0, 0.0, -1.0)
 #: What Isaac Lab observes where a ray hits nothing: −∞, which the term's clip bounds.
@@ -148,8 +144,6 @@ def _count(size: float, step: float) -> int:
 
 
 # Observations -------------------------------------------------------------------------------------
-# Observation terms: functions of Isaac Lab and mjlab as terms of policy.yaml.
-
 
 #: Modules whose functions are known; of others the name is taken, and said.
 _HOMES = ("isaaclab.", "omni.isaac.lab.", "omni.isaac.orbit.", "mjlab.", "isaaclab_tasks.",

@@ -44,8 +44,6 @@ from mjrig.core.errors import SceneError
 from mjrig.core.names import listed
 
 # Run files ----------------------------------------------------------------------------------------
-# The files of a run, opened: order of joints, default pose, actuators, actions, and the plant.
-
 
 _INTEGRATORS = {"euler": "Euler", "rk4": "RK4"}
 
@@ -236,7 +234,6 @@ def _sim(run: Run) -> dict[str, Any]:
 # Merging ------------------------------------------------------------------------------------------
 # Agreement of env.yaml with IO descriptors of the same run.
 
-
 #: Descriptors are float32: a relative difference up to this is rounding.
 ROUNDING = 1e-5
 
@@ -313,7 +310,6 @@ def _terms(env: EnvFile, described: DescriptorFile, groups: Sequence[str]) -> It
 
 # Known fields -------------------------------------------------------------------------------------
 # Fields of actions and observation terms in env.yaml that are read, or matter to a training.
-
 
 _ACTION = ("class_type", "asset_name", "entity_name", "debug_vis", "clip", "joint_names",
            "actuator_names", "transmission_type", "scale", "offset", "preserve_order",
@@ -401,7 +397,6 @@ def _about_network(run: Run) -> Iterator[Doubt]:
 
 
 # Run ----------------------------------------------------------------------------------------------
-# A run of Isaac Lab or mjlab: its files put together to a policy and a plant.
 
 
 def read_run(source: PolicySource, env: EnvFile) -> FoundPolicy:

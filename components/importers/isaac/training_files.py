@@ -30,8 +30,6 @@ from mjrig.core.errors import SceneError
 from mjrig.core.names import listed
 
 # Env file -----------------------------------------------------------------------------------------
-# env.yaml of Isaac Lab (manager-based and Direct) and of mjlab, behind one set of questions.
-
 
 #: Keys of an observation group that are no terms.
 _GROUP = ("concatenate_terms", "concatenate_dim", "enable_corruption", "history_length",
@@ -399,8 +397,6 @@ def env_in(configs: Sequence[VendorFile]) -> EnvFile | None:
 
 
 # Agent file ---------------------------------------------------------------------------------------
-# agent.yaml: what rsl_rl says of the network.
-
 
 AGENT_KEYS = ("algorithm", "num_steps_per_env")
 
@@ -455,8 +451,6 @@ def _read(file: str, root: VendorEntry) -> AgentFile:
 
 
 # Descriptors --------------------------------------------------------------------------------------
-# IO_descriptors.yaml: names, order and defaults of a training, already resolved.
-
 
 DESCRIPTOR_KEYS = ("articulations", "observations", "actions")
 

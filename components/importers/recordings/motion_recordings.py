@@ -157,7 +157,6 @@ def _rows(file: RecordedFile, lines: Iterable[str]) -> list[list[float]] | None:
 # Pickled ------------------------------------------------------------------------------------------
 # Pickled motions and recordings: recognised and refused, with the alternative.
 
-
 _SUFFIXES = (".pkl", ".pickle", ".joblib", ".pt", ".pth")
 _PROTOCOLS = tuple(bytes([0x80, version]) for version in range(2, 6))
 

@@ -18,7 +18,6 @@ from mjrig.core.names import listed
 # Run folder ---------------------------------------------------------------------------------------
 # Files of a run that belong together: a folder for its files, and what lies beside a file.
 
-
 ENV, AGENT, DEPLOY = "env.yaml", "agent.yaml", "deploy.yaml"
 _DESCRIPTORS = "*IO_descriptors.yaml"
 #: Where the files of a run are, below its folder.
@@ -86,8 +85,6 @@ def _beside(env: Path) -> Iterator[Path]:
 
 
 # Source -------------------------------------------------------------------------------------------
-# Source: the opened files of one import, before their stack is recognised.
-
 
 NETWORKS = (".onnx", ".pt")
 

@@ -32,7 +32,6 @@ from mjrig.core.yaml_text.yaml_document import MAX_CHARACTERS, Document, Keys, T
 # Vendor document ----------------------------------------------------------------------------------
 # YAML with Python tags, read as the data behind the tags; nothing is ever constructed.
 
-
 _YAML = "tag:yaml.org,2002:"
 _PYTHON = f"{_YAML}python/"
 _COLLECTIONS = {yaml.MappingNode: "map", yaml.SequenceNode: "seq"}
@@ -77,8 +76,6 @@ class VendorDocument(Document):
 
 
 # Vendor file --------------------------------------------------------------------------------------
-# Python tags in YAML: `vendor_document`.
-
 
 _MISSING = object()
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
@@ -303,7 +300,6 @@ def _short(value: object) -> str:
 
 # Unread -------------------------------------------------------------------------------------------
 # Fields of a configuration that no reader knows: they are listed, never dropped.
-
 
 #: Values that switch a field off.
 _OFF: tuple[Any, ...] = (None, False, 0, "", [], {})

@@ -26,8 +26,6 @@ from mjrig.core.errors import SceneError
 from mjrig.core.names import listed
 
 # Described run ------------------------------------------------------------------------------------
-# A run of which only the IO descriptors are there: complete unless the exporter left terms out.
-
 
 _BESIDE = "give params/env.yaml of the run too"
 
@@ -162,7 +160,6 @@ def _trained(described: DescriptorFile, moved: list[str]) -> dict[str, list[floa
 
 
 # Isaac lab ----------------------------------------------------------------------------------------
-
 
 KEYS = (("sim", "scene", "decimation", "observations", "actions"), DESCRIBED)
 

@@ -31,8 +31,6 @@ from mjrig.core.files.decoding import reason
 from mjrig.core.names import how_many, listed
 
 # Bundle file --------------------------------------------------------------------------------------
-# BundleFile: a LEAPP bundle as the network of an import.
-
 
 #: Largest relative difference of gains that are constant.
 SAME = 1e-5
@@ -106,7 +104,6 @@ class BundleFile(NetworkFile):
 
 
 # Leapp --------------------------------------------------------------------------------------------
-
 
 KEYS = (TOP,)
 _STATES: dict[str, tuple[str, dict[str, Any]]] = {

@@ -31,7 +31,6 @@ from mjrig.core.names import suggestion
 # Rl sar motion ------------------------------------------------------------------------------------
 # The motion of a policy of rl_sar: a CSV of root and joints, as its loader plays it.
 
-
 #: Largest file of a motion [bytes].
 LARGEST = 256_000_000
 _ROOT = 7
@@ -130,7 +129,6 @@ def _yaw(quaternion: FloatArray) -> FloatArray:
 
 
 # Rl sar -------------------------------------------------------------------------------------------
-
 
 #: How long the robot stands before the policy begins; the stack waits for a key press [s].
 STAND = 1.0

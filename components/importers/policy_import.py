@@ -11,8 +11,8 @@ from typing import Any
 
 from mjrig.components.importers.preflight import about_probes, findings
 from mjrig.components.importers.sources.joint_matching import ImportCase, match
-from mjrig.components.importers.sources.overrides import Overrides, overridden
-from mjrig.components.importers.sources.policy_description import FoundPolicy, ValueOrder
+from mjrig.components.importers.sources.overrides import Overrides
+from mjrig.components.importers.sources.policy_description import Begin, FoundPolicy, ValueOrder
 from mjrig.components.importers.sources.robot import ACTOR, Robot
 from mjrig.components.importers.sources.source import (
     expanded,
@@ -32,6 +32,7 @@ from mjrig.components.policies.policy_file import PolicyFile
 from mjrig.core.errors import BindingError, SceneError
 from mjrig.core.files.atomic_writes import write_atomically
 from mjrig.core.findings import Finding, Level, note
+from mjrig.core.names import suggestion
 from mjrig.core.scene.editing.scene import Scene
 from mjrig.core.sim.world import World
 from mjrig.lab.findings.ranking import arrange, count_by_severity
@@ -101,7 +102,7 @@ def import_policy(
     source = open_files(files, None, Robot(Path(model)), said)
     source.unnamed = tuple(unnamed)
     found = stack_named(recognised(source, stack)).read(source)
-    found = overridden(found, source.robot, source.said)
+    found = _overridden(found, source.robot, source.said)
     if source.network is None and not found.gap:
         raise SceneError("there is no network: give the .onnx or .pt file last")
     matched = match(found, source.robot)
@@ -190,6 +191,98 @@ def _or_nothing(paths: Sequence[Path]) -> Iterator[None]:
         for folder in made:
             folder.rmdir()
         raise
+
+
+# Overrides --------------------------------------------------------------------------------------
+
+#: As a keyframe: the model's own pose.
+NONE = "none"
+
+
+def _overridden(found: FoundPolicy, robot: Robot, said: Overrides) -> FoundPolicy:
+    """The policy with what the user said; notes say what was replaced.
+
+    Raises:
+        SceneError: a list of the wrong length, or a keyframe the model does not have.
+    """
+    changes: dict[str, Any] = {}
+    notes = []
+    if said.joints:
+        if len(said.joints) != found.count:
+            raise SceneError(f"--joints has {len(said.joints)} names, the policy {found.count}")
+        changes |= {"names": said.joints, "motors": ()}
+        notes.append("joints are those of --joints")
+    if said.scale:
+        changes["action"] = {**found.action, "scale": _each("scale", said.scale, found.count)}
+        notes.append("the action scale is that of --scale")
+    if said.default:
+        changes |= _with_default(found, robot, said)
+        notes.append("the default pose is that of --default")
+    if said.keyframe:
+        changes |= _with_keyframe(robot, said.keyframe)
+        notes.append("the start is that of --keyframe")
+    if said.rate is not None:
+        changes |= _with_rate(found, said.rate)
+        notes.append("the rate is that of --rate")
+    if not changes:
+        return found
+    return replace(found, **changes, notes=(*found.notes, *notes))
+
+
+def _each(flag: str, values: Sequence[float], count: int) -> list[float]:
+    if len(values) not in (1, count):
+        raise SceneError(f"--{flag} has {len(values)} values, needs 1 or {count}")
+    return [*values] * count if len(values) == 1 else [*values]
+
+
+def _with_default(found: FoundPolicy, robot: Robot, said: Overrides) -> dict[str, Any]:
+    """The default pose; an offset that was the old one follows it."""
+    if isinstance(said.default, str):
+        pose = robot.keyframe_pose(_known(robot, "default", said.default))
+        joints = said.joints or found.names or _places(found, robot)
+        lacking = [j for j in joints if j not in pose]
+        if lacking:
+            raise SceneError(f"--default {said.default}: the keyframe has no joint {lacking[0]!r}")
+        values = [pose[j] for j in joints]
+    else:
+        values = _each("default", said.default, found.count)
+    offset = found.action.get("offset")
+    action = dict(found.action)
+    if offset is not None and not isinstance(offset, str) and [*offset] == [*found.default]:
+        action["offset"] = values
+    if said.scale:
+        action["scale"] = _each("scale", said.scale, found.count)
+    return {"default": values, "action": action}
+
+
+def _places(found: FoundPolicy, robot: Robot) -> list[str]:
+    """The joints by place, as matching finds them."""
+    motors = robot.joints if found.order is ValueOrder.INDEX else robot.motors
+    places = found.motors or range(found.count)
+    return [motors[i] for i in places if i < len(motors)]
+
+
+def _with_keyframe(robot: Robot, name: str) -> dict[str, Any]:
+    if name == NONE:
+        return {"begin": Begin.RESET, "keyframe": "", "base": None}
+    return {"begin": Begin.KEYFRAME, "keyframe": _known(robot, "keyframe", name), "base": None}
+
+
+def _known(robot: Robot, flag: str, name: str) -> str:
+    names = robot.articulation.keyframes
+    if name not in names:
+        hint = suggestion(name, names) if names else "the model has none"
+        raise SceneError(f"--{flag} {name}: there is no such keyframe; {hint}")
+    return name
+
+
+def _with_rate(found: FoundPolicy, rate: float) -> dict[str, Any]:
+    """Another tick; a timestep that does not divide it is no longer the policy's."""
+    tick = 1.0 / rate
+    timestep = found.timestep
+    if timestep is not None and abs(tick / timestep - round(tick / timestep)) > 1e-6:
+        timestep = None
+    return {"tick": tick, "timestep": timestep}
 
 
 # Report -------------------------------------------------------------------------------------------

@@ -14,8 +14,7 @@ import numpy.typing as npt
 from mjrig.components.laws.onnx_file import OnnxFile
 from mjrig.components.policies.checkpoints import is_torchscript, what_else
 from mjrig.components.policies.policy_file import PolicyFile
-from mjrig.components.policies.terms.motion import KEYS
-from mjrig.components.policies.terms.view import Float32, Indices
+from mjrig.components.policies.terms.view import MOTION_SHAPES, Float32, Indices
 from mjrig.core.errors import PolicyError, PropertyError
 from mjrig.core.files.decoding import reason
 from mjrig.core.names import how_many, listed, suggestion
@@ -248,7 +247,7 @@ class OnnxNetwork(PolicyNetwork):
                 raise self.error(f"input {name!r} takes {self._inputs[name].type}, not numbers")
 
     def _check_motion(self, said: PolicyFile) -> None:
-        lacking = [key for key in KEYS if key not in self._file.outputs]
+        lacking = [key for key in MOTION_SHAPES if key not in self._file.outputs]
         if lacking:
             raise self.error(
                 f"gives no motion: has no output {listed(lacking)}; has: "
@@ -343,7 +342,8 @@ class OnnxNetwork(PolicyNetwork):
         if self._tick is not None:
             self._tick[...] = tick
             feeds[self._time] = self._tick
-        return dict(zip(KEYS, self._call(list(KEYS), feeds), strict=True))
+        keys = list(MOTION_SHAPES)
+        return dict(zip(keys, self._call(keys, feeds), strict=True))
 
     def _call(self, names: list[str], feeds: dict[str, npt.NDArray[Any]]) -> list[Any]:
         try:

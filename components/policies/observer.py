@@ -10,10 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from mjrig.components.policies.policy_file import HistoryBy, HistoryFill, HistoryOrder, PolicyFile
-from mjrig.components.policies.terms.motion import Motion
 from mjrig.components.policies.terms.property_kinds import Range
 from mjrig.components.policies.terms.term import ObservationTerm, Shaping
-from mjrig.components.policies.terms.view import Float32, Indices, View
+from mjrig.components.policies.terms.view import Float32, Indices, Motion, View
 from mjrig.core.arrays import FloatArray
 from mjrig.core.errors import BindingError, PropertyError
 from mjrig.core.properties.hooks import check_filled

@@ -15,8 +15,8 @@ from mjrig.components.policies.leapp import LeappNetwork
 from mjrig.components.policies.network import OnnxNetwork, PolicyNetwork, TorchNetwork
 from mjrig.components.policies.observer import Observer
 from mjrig.components.policies.policy_file import CommandInput, Phase, PolicyFile, StartPhase, given
-from mjrig.components.policies.terms.motion import Clip, Motion
-from mjrig.components.policies.terms.view import Float32, Indices, View
+from mjrig.components.policies.terms.motion_terms import Clip
+from mjrig.components.policies.terms.view import Float32, Indices, Motion, View
 from mjrig.core.arrays import FloatArray, frozen
 from mjrig.core.attributes import CheckedAttributes
 from mjrig.core.control.articulation import Articulation

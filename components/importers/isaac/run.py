@@ -31,14 +31,13 @@ from mjrig.components.importers.isaac.training_files import (
     agent_in,
     descriptors_in,
 )
-from mjrig.components.importers.sources.onnx_metadata import Metadata
 from mjrig.components.importers.sources.policy_description import (
     Doubt,
     FoundPolicy,
     Term,
 )
 from mjrig.components.importers.sources.robot import Robot
-from mjrig.components.importers.sources.source import PolicySource
+from mjrig.components.importers.sources.source import Metadata, PolicySource
 from mjrig.components.importers.sources.vendor_file import VendorEntry, unread
 from mjrig.core.errors import SceneError
 from mjrig.core.names import listed

@@ -9,7 +9,6 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from mjrig.components.importers.sources.onnx_metadata import Metadata
 from mjrig.components.importers.sources.policy_description import (
     FoundPolicy,
     Term,
@@ -17,7 +16,7 @@ from mjrig.components.importers.sources.policy_description import (
     term_size,
     velocity_command,
 )
-from mjrig.components.importers.sources.source import NetworkFile, PolicySource
+from mjrig.components.importers.sources.source import Metadata, NetworkFile, PolicySource
 from mjrig.core.names import listed, suggestion
 
 TIMESTEP, DECIMATION = 0.005, 4

@@ -9,7 +9,7 @@ import pytest
 
 from mjrig.components.importers.policy_import import import_policy
 from mjrig.components.importers.recordings.table_log import read
-from mjrig.components.importers.sources.onnx_metadata import Metadata
+from mjrig.components.importers.sources.source import Metadata
 from mjrig.components.importers.sources.overrides import Overrides
 from mjrig.components.importers.sources.robot import Robot
 from mjrig.components.importers.sources.source import open_files

@@ -88,7 +88,7 @@ def _env(env: EnvFile) -> Iterator[str]:
 
 
 def _descriptors(found: DescriptorFile) -> Iterator[str]:
-    terms = found.terms()
+    terms = found.observed(())
     size = sum((term.size or 0) * term.history for term in terms)
     yield f"{found.name}: IO descriptors of Isaac Lab: {how_many(len(found.joints), 'joint')}"
     yield f"  {how_many(size, 'value')} of the observation: {listed(t.function for t in terms)}"

@@ -221,7 +221,7 @@ class OnnxNetwork(PolicyNetwork):
             return {k: str(v) for k, v in said.recurrent.items()}
         found: dict[str, str] = {}
         for name in self._file.inputs:
-            twin = _twin(name, self._file.outputs)
+            twin = carried_output(name, self._file.outputs)
             if twin and name not in self._own and name not in (said.input, said.time_step):
                 found[name] = twin
         return found
@@ -408,12 +408,12 @@ class TorchNetwork(PolicyNetwork):
             values.copy_(self._torch.from_numpy(memory[name]))
 
 
-def _twin(name: str, outputs: list[str]) -> str:
-    """The output that carries an input on: `h_in` → `h_out`, `state` → `next_state`."""
+def carried_output(name: str, outputs: Sequence[str]) -> str:
+    """Output with the next value of an input: `h_in` → `h_out`, `h0` → `hn`; empty: none."""
     stem = name.removesuffix("_in").removesuffix(".in")
     tries = (
         name.replace("_in", "_out"), name.replace("in_", "out_"), f"{stem}_out", f"{stem}n",
-        f"next_{name}", f"{name}_next",
+        name.replace("0", "n"), f"next_{name}", f"{name}_next",
     )  # fmt: skip
     return next((t for t in tries if t != name and t in outputs), "")
 

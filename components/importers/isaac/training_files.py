@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from mjrig.components.importers.isaac.actions import ActionTerm, described_action
+from mjrig.components.importers.isaac.actuator_groups import ActuatorGroup, GroupKind
 from mjrig.components.importers.isaac.joint_order import TreeOrder
 from mjrig.components.importers.isaac.observations import (
     UPRIGHT,
@@ -19,6 +20,7 @@ from mjrig.components.importers.isaac.observations import (
     placement,
 )
 from mjrig.components.importers.isaac.patterns import (
+    Values,
     bounds,
     flat_numbers,
     matching,
@@ -98,6 +100,11 @@ class EnvFile:
 
     def _gravity_in(self, entry: VendorEntry) -> list[float] | None:
         return entry.numbers("gravity", 3, "component") if "gravity" in entry else None
+
+    @property
+    def tick(self) -> float:
+        """From one action to the next [s]."""
+        return self.timestep * self.decimation
 
     # The robot ----------------------------------------------------------------------------------
 
@@ -456,7 +463,12 @@ DESCRIPTOR_KEYS = ("articulations", "observations", "actions")
 
 
 class DescriptorFile:
-    """IO_descriptors.yaml of Isaac Lab."""
+    """IO_descriptors.yaml of Isaac Lab: answers as an `EnvFile` does, as far as it can."""
+
+    stack = "isaac_lab"
+    robot_name = "robot"
+    is_direct = xyzw = False
+    gravity = None
 
     def __init__(self, config: VendorFile) -> None:
         self.config, self.root, self.name = config, config.root, config.path.name
@@ -482,15 +494,58 @@ class DescriptorFile:
         """From one action to the next [s]."""
         return self.root.at("scene").number("dt", above=0.0)
 
-    def terms(self) -> list[ObservedTerm]:
-        """The terms of the policy that the exporter described: it leaves some out."""
-        groups = self.root.at("observations")
-        if isinstance(groups.data, list):
-            return [described_term(entry) for entry in groups.items()]
-        key = next(
-            (k for k in ("policy", "actor") if k in groups), next(iter(groups.mapping()), "")
+    def group(self) -> ActuatorGroup:
+        """Every joint with gains as an implicit actuator; its limits are the model's."""
+        kp, kd, armature = (
+            self.values(f"default_joint_{key}") for key in ("stiffness", "damping", "armature")
         )
-        return [described_term(entry) for entry in groups.at(key).items()]
+        joints = tuple(j for j in self.joints if kp.get(j) or kd.get(j))
+        absent: Values = [None] * len(joints)
+        return ActuatorGroup(
+            name="descriptors",
+            kind=GroupKind.IMPLICIT,
+            entry=self.robot,
+            joints=joints,
+            kp=[kp.get(j, 0.0) for j in joints],
+            kd=[kd.get(j, 0.0) for j in joints],
+            effort=absent,
+            saturation=absent,
+            speed=absent,
+            armature=[armature.get(j) for j in joints],
+            viscous=absent,
+            dynamic=absent,
+        )
+
+    def options(self) -> dict[str, Any]:
+        """None of the simulation's options are in the file."""
+        return {}
+
+    def base(self) -> None:
+        """The file has no initial pose."""
+
+    def sensor(self, name: str) -> None:
+        """The file has no sensors."""
+
+    def commands(self) -> dict[str, list[str]]:
+        """The names of commands are not in the file."""
+        return {}
+
+    def command(self, name: str, notes: list[str]) -> dict[str, Any]:
+        """`command` of policy.yaml: only the number of its values is in the file."""
+        sizes = [t.size or 3 for t in self.observed(())
+                 if t.function == "generated_commands" or t.kind == "Command"]  # fmt: skip
+        if not sizes:
+            return {}
+        more = [f"value {i + 1}" for i in range(3, sizes[0])]
+        return {"names": ["vx", "vy", "wz", *more][: sizes[0]]}
+
+    def observed(self, groups: Sequence[str]) -> list[ObservedTerm]:
+        """The terms of the policy that the exporter described: it leaves some out."""
+        terms = self.root.at("observations")
+        if not isinstance(terms.data, list):
+            usual = next(iter(terms.mapping()), "")
+            terms = terms.at(next((k for k in ("policy", "actor") if k in terms), usual))
+        return [described_term(entry) for entry in terms.items()]
 
     def actions(self) -> list[ActionTerm]:
         """The action terms."""

@@ -13,6 +13,7 @@ from mjrig.components.importers.sources.robot import Robot
 from mjrig.components.importers.sources.vendor_file import LEGGED_GYM, VendorEntry, VendorFile
 from mjrig.components.laws.onnx_file import OnnxFile, OnnxGraph, read_graph
 from mjrig.components.policies.checkpoints import is_torchscript, what_else
+from mjrig.components.policies.network import carried_output
 from mjrig.core.errors import SceneError
 from mjrig.core.names import listed, suggestion
 
@@ -184,17 +185,10 @@ class NetworkFile:
         for name in self.inputs:
             if name == self.observation or name.startswith("time"):
                 continue
-            out = _partner(name, self.outputs)
+            out = carried_output(name, self.outputs)
             if out:
                 pairs[name] = out
         return pairs
-
-
-def _partner(name: str, outputs: Sequence[str]) -> str:
-    """`h_in` → `h_out`, `hidden_state_in` → `hidden_state_out`, `h0` → `hn`."""
-    wanted = (name.replace("_in", "_out"), name.replace("in_", "out_"), f"{name}_out",
-              name.replace("0", "n"), f"next_{name}")  # fmt: skip
-    return next((w for w in wanted if w != name and w in outputs), "")
 
 
 # Metadata ---------------------------------------------------------------------------------------

@@ -180,27 +180,20 @@ _KNOWN = ("num_of_dofs", "joint_names", "joint_mapping", "wheel_indices", "waist
           "joint_controller_names", "model_name")  # fmt: skip
 
 
-class Layers:
+class Layers(VendorEntry):
     """Both files merged: config.yaml overrides base.yaml."""
 
     def __init__(self, entries: list[VendorEntry]) -> None:
-        self.entries = entries
-
-    def where(self, key: str) -> VendorEntry:
-        """The file that has the key, or the first, which then raises."""
-        return next((e for e in self.entries if key in e), self.entries[0])
+        first = entries[0]
+        super().__init__(first.document, first.path, first.data)
+        self.layers = entries
 
     def __contains__(self, key: str) -> bool:
-        return any(key in e for e in self.entries)
+        return any(key in entry for entry in self.layers)
 
-    def numbers(self, key: str, size: int) -> list[float]:
-        """One number per joint."""
-        return self.where(key).numbers(key, size)
-
-    def number(self, key: str, default: float | None = None) -> float:
-        """A number."""
-        entry = self.where(key)
-        return entry.number(key) if default is None else entry.number(key, default)
+    def at(self, key: str) -> VendorEntry:
+        """The value of a key; the first file raises where there is none."""
+        return next((e for e in self.layers if key in e), self.layers[0]).at(key)
 
 
 def read(source: PolicySource) -> FoundPolicy:
@@ -211,13 +204,13 @@ def read(source: PolicySource) -> FoundPolicy:
     """
     files, config, notes = _layers(source)
     said = Layers([e for _, e in files])
-    count = said.where("num_of_dofs").whole("num_of_dofs")
-    sdk = said.where("joint_names").texts("joint_names", distinct=True)
-    mapping = said.where("joint_mapping").indices("joint_mapping", count, len(sdk))
-    wheels = said.where("wheel_indices").numbers("wheel_indices") if "wheel_indices" in said else []
+    count = said.whole("num_of_dofs")
+    sdk = said.texts("joint_names", distinct=True)
+    mapping = said.indices("joint_mapping", count, len(sdk))
+    wheels = said.numbers("wheel_indices") if "wheel_indices" in said else []
     kinds = ["velocity" if i in wheels else "position" for i in range(count)]
     names = tuple(sdk[i] for i in mapping)
-    tick = said.where("dt").number("dt", above=0.0) * said.where("decimation").whole("decimation")
+    tick = said.number("dt", above=0.0) * said.whole("decimation")
     made = _Terms(said, count, [names[int(i)] for i in wheels], tick)
     found = made.all()
     _check_size(said, found)
@@ -227,7 +220,7 @@ def read(source: PolicySource) -> FoundPolicy:
         stack="rl_sar",
         robot=files[0][0].partition("/")[0],
         names=names,
-        timestep=said.where("dt").number("dt", above=0.0),
+        timestep=said.number("dt", above=0.0),
         tick=tick,
         state="float32",
         kp=said.numbers("rl_kp", count),
@@ -245,7 +238,7 @@ def read(source: PolicySource) -> FoundPolicy:
         trained={"torque_limit": said.numbers("torque_limits", count)}
         if "torque_limits" in said
         else {},
-        doubts=unread((entry, _KNOWN) for entry in said.entries),
+        doubts=unread((entry, _KNOWN) for entry in said.layers),
         notes=(*notes, "the stack only logs torque_limits: they are not applied"),
         assumed=(f"the robot stands for {STAND:g} s before the policy begins", *made.assumed),
     )
@@ -296,7 +289,7 @@ class _Terms:
     def __init__(self, said: Layers, count: int, wheels: list[str], tick: float) -> None:
         self._said, self._wheels, self._tick = said, wheels, tick
         self._make = TermMaker(count, history=len(_places(said)) or 1)
-        self._names = said.where("observations").texts("observations")
+        self._names = said.texts("observations")
         self.assumed: list[str] = []
 
     @property
@@ -306,7 +299,7 @@ class _Terms:
 
     def all(self) -> list[Term]:
         """All of them, in order."""
-        place = self._said.where("observations").at("observations")
+        place = self._said.at("observations")
         for name in self._names:
             if name not in _TERMS:
                 raise place.error(f"there is no term for {name!r}; {suggestion(name, _TERMS)}")
@@ -334,23 +327,21 @@ class _Terms:
 
 def _check_size(said: Layers, found: list[Term]) -> None:
     """The file counts one frame; some count the whole history."""
-    entry = said.where("num_observations")
-    declared, frame = entry.whole("num_observations"), sum(t.size for t in found)
+    declared, frame = said.whole("num_observations"), sum(t.size for t in found)
     if declared not in (frame, sum(t.length for t in found)):
         parts = " + ".join(f"{t.data['type']} {t.size}" for t in found)
-        raise entry.at("num_observations").error(f"is {declared}, the terms have {frame}: {parts}")
+        raise said.at("num_observations").error(f"is {declared}, the terms have {frame}: {parts}")
 
 
 def _motion(
     said: Layers, source: PolicySource, folder: Path, sdk: list[str], tick: float
 ) -> tuple[dict[str, FloatArray], dict[str, Any]]:
     """Arrays of the clip beside the policy's file, and what policy.yaml says of it."""
-    entry = said.where("motion_file")
-    name = entry.at("motion_file").data
+    name = said.at("motion_file").data
     path = folder / str(name)
     if not path.is_file():
-        raise entry.at("motion_file").error(f"{name} is not beside the file, in {folder}")
-    waist = said.where("waist_joint_indices").indices("waist_joint_indices", 3, len(sdk))
+        raise said.at("motion_file").error(f"{name} is not beside the file, in {folder}")
+    waist = said.indices("waist_joint_indices", 3, len(sdk))
     pitch = find_joint(sdk[waist[-1]], source.robot)
     if pitch is None:
         raise SceneError(f"{source.robot.label} has no joint {sdk[waist[-1]]!r}: it has no torso")
@@ -364,7 +355,7 @@ def _places(said: Layers) -> list[int]:
     """How many ticks ago each frame is, in order."""
     if "observations_history" not in said:
         return []
-    entry = said.where("observations_history").at("observations_history")
+    entry = said.at("observations_history")
     values = [item.as_number() for item in entry.items()]
     if any(v != int(v) or v < 0 for v in values):
         raise entry.error("must be whole numbers >= 0, where 0 is the newest")
@@ -376,10 +367,9 @@ def _history(said: Layers) -> dict[str, Any]:
     rising = list(range(len(places)))
     if places in ([], [0]):
         return {}
-    entry = said.where("observations_history_priority")
-    priority = entry.text("observations_history_priority", "time")
+    priority = said.text("observations_history_priority", "time")
     if priority not in ("time", "term"):
-        raise entry.at("observations_history_priority").error(
+        raise said.at("observations_history_priority").error(
             f"must be time or term, got {priority}"
         )
     order: dict[str, Any] = {"ticks": places}

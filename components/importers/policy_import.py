@@ -94,15 +94,14 @@ def import_policy(
     scene = Path(output)
     policy = scene.with_name(POLICY)
     _check_outputs(scene, policy, overwrite)
-    said = overrides or Overrides()
     given = [Path(p) for p in (*configs, *([network] if network else []))]
     files, unnamed = expanded(given)
     for path in files:
         refuse_weights(path)  # before the model is built
-    source = open_files(files, None, Robot(Path(model)), said)
+    source = open_files(files, None, Robot(Path(model)), overrides or Overrides())
     source.unnamed = tuple(unnamed)
     found = stack_named(recognised(source, stack)).read(source)
-    found = _overridden(found, source.robot, source.said)
+    found = _overridden(found, source.robot, source.overrides)
     if source.network is None and not found.gap:
         raise SceneError("there is no network: give the .onnx or .pt file last")
     matched = match(found, source.robot)
@@ -199,30 +198,32 @@ def _or_nothing(paths: Sequence[Path]) -> Iterator[None]:
 NONE = "none"
 
 
-def _overridden(found: FoundPolicy, robot: Robot, said: Overrides) -> FoundPolicy:
-    """The policy with what the user said; notes say what was replaced.
+def _overridden(found: FoundPolicy, robot: Robot, overrides: Overrides) -> FoundPolicy:
+    """The policy with the user's values; notes list what was replaced.
 
     Raises:
         SceneError: a list of the wrong length, or a keyframe the model does not have.
     """
     changes: dict[str, Any] = {}
     notes = []
-    if said.joints:
-        if len(said.joints) != found.count:
-            raise SceneError(f"--joints has {len(said.joints)} names, the policy {found.count}")
-        changes |= {"names": said.joints, "motors": ()}
+    if overrides.joints:
+        if len(overrides.joints) != found.count:
+            raise SceneError(
+                f"--joints has {len(overrides.joints)} names, the policy {found.count}"
+            )
+        changes |= {"names": overrides.joints, "motors": ()}
         notes.append("joints are those of --joints")
-    if said.scale:
-        changes["action"] = {**found.action, "scale": _each("scale", said.scale, found.count)}
+    if overrides.scale:
+        changes["action"] = {**found.action, "scale": _each("scale", overrides.scale, found.count)}
         notes.append("the action scale is that of --scale")
-    if said.default:
-        changes |= _with_default(found, robot, said)
+    if overrides.default:
+        changes |= _with_default(found, robot, overrides)
         notes.append("the default pose is that of --default")
-    if said.keyframe:
-        changes |= _with_keyframe(robot, said.keyframe)
+    if overrides.keyframe:
+        changes |= _with_keyframe(robot, overrides.keyframe)
         notes.append("the start is that of --keyframe")
-    if said.rate is not None:
-        changes |= _with_rate(found, said.rate)
+    if overrides.rate is not None:
+        changes |= _with_rate(found, overrides.rate)
         notes.append("the rate is that of --rate")
     if not changes:
         return found
@@ -235,23 +236,25 @@ def _each(flag: str, values: Sequence[float], count: int) -> list[float]:
     return [*values] * count if len(values) == 1 else [*values]
 
 
-def _with_default(found: FoundPolicy, robot: Robot, said: Overrides) -> dict[str, Any]:
+def _with_default(found: FoundPolicy, robot: Robot, overrides: Overrides) -> dict[str, Any]:
     """The default pose; an offset that was the old one follows it."""
-    if isinstance(said.default, str):
-        pose = robot.keyframe_pose(_known(robot, "default", said.default))
-        joints = said.joints or found.names or _places(found, robot)
+    if isinstance(overrides.default, str):
+        pose = robot.keyframe_pose(_known(robot, "default", overrides.default))
+        joints = overrides.joints or found.names or _places(found, robot)
         lacking = [j for j in joints if j not in pose]
         if lacking:
-            raise SceneError(f"--default {said.default}: the keyframe has no joint {lacking[0]!r}")
+            raise SceneError(
+                f"--default {overrides.default}: the keyframe has no joint {lacking[0]!r}"
+            )
         values = [pose[j] for j in joints]
     else:
-        values = _each("default", said.default, found.count)
+        values = _each("default", overrides.default, found.count)
     offset = found.action.get("offset")
     action = dict(found.action)
     if offset is not None and not isinstance(offset, str) and [*offset] == [*found.default]:
         action["offset"] = values
-    if said.scale:
-        action["scale"] = _each("scale", said.scale, found.count)
+    if overrides.scale:
+        action["scale"] = _each("scale", overrides.scale, found.count)
     return {"default": values, "action": action}
 
 

@@ -40,7 +40,7 @@ def _about_order(case: ImportCase) -> Iterator[Finding]:
 
     They refuse an import by index, unless the user has confirmed that it is the robot.
     """
-    refuse = not by_name(case.found) and not case.source.said.robot
+    refuse = not by_name(case.found) and not case.source.overrides.robot
     yield from _about_ranges(case, refuse)
     yield from _about_sides(case, refuse)
     if not by_name(case.found):
@@ -130,9 +130,9 @@ def _partner(joint: str) -> str:
         match = re.search(rf"(^|_){left}(_|$)", joint, re.IGNORECASE)
         if match:
             place = match.start() + len(match.group(1))
-            said = joint[place : place + len(left)]
-            other = right.upper() if said.isupper() else right
-            other = right.capitalize() if said.istitle() and len(said) > 1 else other
+            side = joint[place : place + len(left)]
+            other = right.upper() if side.isupper() else right
+            other = right.capitalize() if side.istitle() and len(side) > 1 else other
             return joint[:place] + other + joint[place + len(left) :]
     return ""
 
@@ -280,11 +280,11 @@ def _findings(case: ImportCase) -> Iterator[Finding]:
 
 
 def _about_joints(case: ImportCase) -> Iterator[Finding]:
-    said = case.source.said.robot
-    named = other_robot(case.found, case.robot, said)
+    confirmed = case.source.overrides.robot
+    named = other_robot(case.found, case.robot, confirmed)
     if named:
         fits = "all its joints exist" if by_name(case.found) else "it has as many motors"
-        yield warning("other-robot", ACTOR, here=named, fits=fits, unconfirmed=not said)
+        yield warning("other-robot", ACTOR, here=named, fits=fits, unconfirmed=not confirmed)
     for theirs, ours in case.matched.aliases.items():
         yield note("joint-alias", ACTOR, (ours,), here=ours, expected=theirs)
     held = {case.robot.motors[h.motor] for h in case.found.held if h.motor < len(case.robot.motors)}
@@ -378,7 +378,7 @@ def _about_timing(case: ImportCase) -> Iterator[Finding]:
 def _about_height(case: ImportCase) -> Iterator[Finding]:
     """Height of the base where no file and no keyframe names one."""
     found, robot = case.found, case.robot
-    if not robot.base or case.source.said.height is not None or found.base is not None:
+    if not robot.base or case.source.overrides.height is not None or found.base is not None:
         return
     if found.begin is Begin.DEFAULT:
         yield note("start-height", ACTOR, here=robot.floor_height(case.pose), unit="m")

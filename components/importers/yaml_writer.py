@@ -155,7 +155,7 @@ def _source(case: ImportCase) -> dict[str, Any]:
 
 def scene_data(case: ImportCase, model: str) -> dict[str, Any]:
     """The content of scene.yaml; `model` is how it names the model."""
-    found, height = case.found, case.source.said.height
+    found, height = case.found, case.source.overrides.height
     timestep, _ = case.timing
     actor: dict[str, Any] = {"name": ACTOR, "model": model}
     pose = {**found.observed, **case.pose}

@@ -135,11 +135,11 @@ class Observer(DeclaredMemory):
         "_history", "_empty", "_some_empty", "vector", "_terms", "_samplings"
     )  # fmt: skip
 
-    def __init__(self, said: PolicyFile, view: View) -> None:
-        assert said.observation is not None
+    def __init__(self, policy: PolicyFile, view: View) -> None:
+        assert policy.observation is not None
         self.seeds = [0] * view.count
         self._view = view
-        self._terms, recipe = said.terms, said.observation
+        self._terms, recipe = policy.terms, policy.observation
         self._kept = kept = recipe.kept
         one = OneWorld(view) if view.worlds and needs_one_world(self._terms) else None
         calls = [connected(term, view, one) for term in self._terms]

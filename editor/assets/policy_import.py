@@ -50,7 +50,7 @@ class Offer:
     @property
     def is_own(self) -> bool:
         """Whether it is a policy.yaml already, and is used as it is."""
-        return self.stack == OWN and self.imported.source.said == Overrides()
+        return self.stack == OWN and self.imported.source.overrides == Overrides()
 
     @property
     def timestep(self) -> float:

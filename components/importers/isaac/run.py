@@ -149,7 +149,7 @@ def opened_run(
     order = order or _order(source, env, described)
     unmatched: list[str] = []
     default = env.default(order.names, unmatched)
-    groups = read_groups(env.groups(), order.names, source.said.actuators, unmatched)
+    groups = read_groups(env.groups(), order.names, source.overrides.actuators, unmatched)
     run = Run(
         source, env, agent_in(source.configs), described, order, default, groups, [], unmatched
     )
@@ -159,12 +159,13 @@ def opened_run(
 
 def _order(source: PolicySource, env: EnvFile, described: DescriptorFile | None) -> JointOrder:
     """By what is known best: the user, descriptors, the network, deploy.yaml, the tree."""
-    robot, said = source.robot, source.said
-    if said.joints:
-        source.said = replace(said, joints=())  # it is the order of the training, and used up
-        return order_from_file(said.joints, robot, "--joints")
-    if said.order:
-        return guessed_order(robot, said.order, env.order, env.knows)
+    robot, overrides = source.robot, source.overrides
+    if overrides.joints:
+        # It is the order of the training here, not that of the network.
+        source.overrides = replace(overrides, joints=())
+        return order_from_file(overrides.joints, robot, "--joints")
+    if overrides.order:
+        return guessed_order(robot, overrides.order, env.order, env.knows)
     if described is not None:
         return order_from_file(described.joints, robot, described.name)
     network = source.network

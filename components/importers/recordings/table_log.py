@@ -104,34 +104,34 @@ class _Table(RecordedFile):
                 raise self.error(f"row {i} has {len(row)} columns, the header {len(header)}")
         self._rows = rows
 
-    def read(self, said: object) -> Recording:
+    def read(self, columns: object) -> Recording:
         """The recording by a mapping of its columns."""
-        if not isinstance(said, Mapping):
+        if not isinstance(columns, Mapping):
             wanted = f'{{time: {self._header[0]}, position: "q_{JOINT}"}}'
-            raise self.error(f"the hint columns must be a mapping, as in {wanted}; got {said!r}")
+            raise self.error(f"the hint columns must be a mapping, as in {wanted}; got {columns!r}")
         known = ("time", "position", "velocity", "effort", "command", "units")
-        for what in said:
+        for what in columns:
             if what not in known:
                 raise self.error(f"the hint columns has {what!r}; {suggestion(str(what), known)}")
-        time = said.get("time")
+        time = columns.get("time")
         names = [n for n in self._header if n != time]
-        places = {w: self._places(w, said[w], names) for w in known[1:-1] if w in said}
-        self._factors = self._units(said.get("units", {}))
+        places = {w: self._places(w, columns[w], names) for w in known[1:-1] if w in columns}
+        self._factors = self._units(columns.get("units", {}))
         if not places.get("position"):
             raise self.error("the hint columns names no position of a joint")
         return self._made(time, places)
 
-    def _places(self, what: str, said: object, names: Sequence[str]) -> dict[str, str]:
+    def _places(self, what: str, choice: object, names: Sequence[str]) -> dict[str, str]:
         """Joint → column of one quantity."""
-        if isinstance(said, str):
-            if JOINT not in said:
-                raise self.error(f"the hint columns.{what} must have {JOINT} in it, got {said!r}")
-            found = _matching(said, names)
-        elif isinstance(said, Mapping):
-            found = {str(joint): str(column) for joint, column in said.items()}
+        if isinstance(choice, str):
+            if JOINT not in choice:
+                raise self.error(f"the hint columns.{what} must have {JOINT} in it, got {choice!r}")
+            found = _matching(choice, names)
+        elif isinstance(choice, Mapping):
+            found = {str(joint): str(column) for joint, column in choice.items()}
         else:
             raise self.error(
-                f"the hint columns.{what} must be a pattern or a mapping, got {said!r}"
+                f"the hint columns.{what} must be a pattern or a mapping, got {choice!r}"
             )
         for column in found.values():
             if column not in self._header:
@@ -141,10 +141,10 @@ class _Table(RecordedFile):
             raise self.error(f"the hint columns.{what} names a column twice")
         return found
 
-    def _units(self, said: object) -> dict[str, float]:
+    def _units(self, units: object) -> dict[str, float]:
         """How many of the SI unit the numbers of each quantity are."""
         found = {}
-        pairs = said.items() if isinstance(said, Mapping) else [("", said)]
+        pairs = units.items() if isinstance(units, Mapping) else [("", units)]
         for what, unit in ((str(a), str(b)) for a, b in pairs):
             if unit not in _UNITS.get(what, {}):
                 known = "; ".join(f"{w}: {', '.join(units)}" for w, units in _UNITS.items())

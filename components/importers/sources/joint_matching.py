@@ -186,15 +186,15 @@ def essence(name: str) -> str:
     return text
 
 
-def other_robot(found: FoundPolicy, robot: Robot, said: str = "") -> str:
+def other_robot(found: FoundPolicy, robot: Robot, robot_name: str = "") -> str:
     """A text if the files and the model's name are of different robots; or empty.
 
-    Names of files and folders are hints only; `said` is the robot by a user, who knows.
+    Names of files and folders are hints only; `robot_name` is the robot by a user, who knows.
     """
     theirs = known_robot(found.robot)
-    if said:
-        if theirs and theirs != (known_robot(said) or said.lower()):
-            return f"the files are for the robot {theirs!r}, --robot says {said!r}"
+    if robot_name:
+        if theirs and theirs != (known_robot(robot_name) or robot_name.lower()):
+            return f"the files are for the robot {theirs!r}, --robot says {robot_name!r}"
         return ""
     names = {known_robot(robot.path.resolve().parent.name), known_robot(robot.path.stem)} - {""}
     if theirs and names and theirs not in names:

@@ -59,21 +59,21 @@ class Overrides:
         Raises:
             SceneError: a text is not what its flag takes.
         """
-        said = {flag: text.strip() for flag, text in texts.items() if text and text.strip()}
-        found: dict[str, Any] = {key: said[key] for key in _WORDS if key in said}
-        if "joints" in said:
-            found["joints"] = tuple(n.strip() for n in said["joints"].split(",") if n.strip())
-        if "scale" in said:
-            found["scale"] = _numbers("scale", said["scale"])
-        if "default" in said:
-            text = said["default"]
+        stated = {flag: text.strip() for flag, text in texts.items() if text and text.strip()}
+        found: dict[str, Any] = {key: stated[key] for key in _WORDS if key in stated}
+        if "joints" in stated:
+            found["joints"] = tuple(n.strip() for n in stated["joints"].split(",") if n.strip())
+        if "scale" in stated:
+            found["scale"] = _numbers("scale", stated["scale"])
+        if "default" in stated:
+            text = stated["default"]
             named = not text.lstrip("+-.").replace("inf", "")[:1].isdigit()
             found["default"] = text if named else _numbers("default", text)
         for flag in ("height", "rate"):
-            if flag in said:
-                (found[flag],) = _numbers(flag, said[flag], most=1)
+            if flag in stated:
+                (found[flag],) = _numbers(flag, stated[flag], most=1)
         if found.get("rate", 1.0) <= 0.0:
-            raise SceneError(f"--rate must be > 0 Hz, got {said['rate']}")
+            raise SceneError(f"--rate must be > 0 Hz, got {stated['rate']}")
         return cls(**found)
 
 

@@ -324,16 +324,17 @@ def _depth_ends_late(text: str) -> bool:
 
 
 class PolicySource:
-    """The input of an import: configurations, a network, the robot, and what the user said."""
+    """The input of an import: configurations, a network, the robot, and the user's overrides."""
 
     def __init__(
         self,
         configs: Sequence[VendorFile],
         network: NetworkFile | None,
         robot: Robot,
-        said: Overrides,
+        overrides: Overrides,
     ) -> None:
-        self.configs, self.network, self.robot, self.said = tuple(configs), network, robot, said
+        self.configs, self.network = tuple(configs), network
+        self.robot, self.overrides = robot, overrides
         #: Files that were found beside those that were given.
         self.unnamed: tuple[Path, ...] = ()
 
@@ -387,7 +388,7 @@ def refuse_training(config: VendorFile) -> None:
 
 
 def open_files(
-    paths: Sequence[Path], network: Path | None, robot: Robot, said: Overrides
+    paths: Sequence[Path], network: Path | None, robot: Robot, overrides: Overrides
 ) -> PolicySource:
     """Open the given files; a network may be among the configurations.
 
@@ -405,4 +406,4 @@ def open_files(
     opened = [VendorFile(path) for path in configs]
     for config in opened:
         refuse_training(config)
-    return PolicySource(opened, NetworkFile(networks[0]) if networks else None, robot, said)
+    return PolicySource(opened, NetworkFile(networks[0]) if networks else None, robot, overrides)

@@ -76,10 +76,10 @@ def read(source: PolicySource) -> FoundPolicy:
 
 def _motion(policy: PolicyFile) -> dict[str, Any]:
     """Its motion; a clip stays where it is."""
-    said = policy.motion
-    if said is None or said.file is None:
+    motion = policy.motion
+    if motion is None or motion.file is None:
         return {}
-    return {"motion": {**said.to_data(), "file": str(policy.find_file(said.file).resolve())}}
+    return {"motion": {**motion.to_data(), "file": str(policy.find_file(motion.file).resolve())}}
 
 
 def _terms(observation: dict[str, Any], count: int, commands: int) -> list[Term]:

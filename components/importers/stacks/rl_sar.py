@@ -202,43 +202,43 @@ def read(source: PolicySource) -> FoundPolicy:
     Raises:
         SceneError: a file or a key is missing, or has a wrong value.
     """
-    files, config, notes = _layers(source)
-    said = Layers([e for _, e in files])
-    count = said.whole("num_of_dofs")
-    sdk = said.texts("joint_names", distinct=True)
-    mapping = said.indices("joint_mapping", count, len(sdk))
-    wheels = said.numbers("wheel_indices") if "wheel_indices" in said else []
+    files, folder, notes = _layers(source)
+    settings = Layers([e for _, e in files])
+    count = settings.whole("num_of_dofs")
+    sdk = settings.texts("joint_names", distinct=True)
+    mapping = settings.indices("joint_mapping", count, len(sdk))
+    wheels = settings.numbers("wheel_indices") if "wheel_indices" in settings else []
     kinds = ["velocity" if i in wheels else "position" for i in range(count)]
     names = tuple(sdk[i] for i in mapping)
-    tick = said.number("dt", above=0.0) * said.whole("decimation")
-    made = _Terms(said, count, [names[int(i)] for i in wheels], tick)
+    tick = settings.number("dt", above=0.0) * settings.whole("decimation")
+    made = _Terms(settings, count, [names[int(i)] for i in wheels], tick)
     found = made.all()
-    _check_size(said, found)
-    clip, network = _motion(said, source, config, sdk, tick) if made.tracks else ({}, {})
-    stand = Start(STAND, said.numbers("fixed_kp", count), said.numbers("fixed_kd", count))
+    _check_size(settings, found)
+    clip, network = _motion(settings, source, folder, sdk, tick) if made.tracks else ({}, {})
+    stand = Start(STAND, settings.numbers("fixed_kp", count), settings.numbers("fixed_kd", count))
     return FoundPolicy(
         stack="rl_sar",
         robot=files[0][0].partition("/")[0],
         names=names,
-        timestep=said.number("dt", above=0.0),
+        timestep=settings.number("dt", above=0.0),
         tick=tick,
         state="float32",
-        kp=said.numbers("rl_kp", count),
-        kv=said.numbers("rl_kd", count),
-        default=said.numbers("default_dof_pos", count),
+        kp=settings.numbers("rl_kp", count),
+        kv=settings.numbers("rl_kd", count),
+        default=settings.numbers("default_dof_pos", count),
         start=stand,
         terms=found,
-        clip=said.number("clip_obs") if "clip_obs" in said else None,
-        history=_history(said),
-        action=_action(said, count),
+        clip=settings.number("clip_obs") if "clip_obs" in settings else None,
+        history=_history(settings),
+        action=_action(settings, count),
         kinds=kinds,
         command={} if made.tracks else velocity_command(),
         motion=clip,
         network=network,
-        trained={"torque_limit": said.numbers("torque_limits", count)}
-        if "torque_limits" in said
+        trained={"torque_limit": settings.numbers("torque_limits", count)}
+        if "torque_limits" in settings
         else {},
-        doubts=unread((entry, _KNOWN) for entry in said.layers),
+        doubts=unread((entry, _KNOWN) for entry in settings.layers),
         notes=(*notes, "the stack only logs torque_limits: they are not applied"),
         assumed=(f"the robot stands for {STAND:g} s before the policy begins", *made.assumed),
     )
@@ -262,7 +262,7 @@ def _layers(source: PolicySource) -> tuple[list[tuple[str, VendorEntry]], Path, 
         notes.append(f"base.yaml was found in the folder {base.path.parent.name!r} above")
     elif not any("/" in name for name in names):
         raise SceneError(f"{files[names[0]][0].path.name}: give the policy's config.yaml too")
-    if len(names) != 2 or (names[0].partition("/")[0] != names[1] and not source.said.robot):
+    if len(names) != 2 or (names[0].partition("/")[0] != names[1] and not source.overrides.robot):
         why = f"files of different robots: {' and '.join(names)}"
         fix = "; --robot NAME takes them together" if len(names) == 2 else ""
         raise SceneError(why + fix)
@@ -286,10 +286,10 @@ def _base(config: Path, name: str) -> tuple[VendorFile, VendorEntry]:
 class _Terms:
     """The observation terms by the names the stack has for them."""
 
-    def __init__(self, said: Layers, count: int, wheels: list[str], tick: float) -> None:
-        self._said, self._wheels, self._tick = said, wheels, tick
-        self._make = TermMaker(count, history=len(_places(said)) or 1)
-        self._names = said.texts("observations")
+    def __init__(self, settings: Layers, count: int, wheels: list[str], tick: float) -> None:
+        self._settings, self._wheels, self._tick = settings, wheels, tick
+        self._make = TermMaker(count, history=len(_places(settings)) or 1)
+        self._names = settings.texts("observations")
         self.assumed: list[str] = []
 
     @property
@@ -299,7 +299,7 @@ class _Terms:
 
     def all(self) -> list[Term]:
         """All of them, in order."""
-        place = self._said.at("observations")
+        place = self._settings.at("observations")
         for name in self._names:
             if name not in _TERMS:
                 raise place.error(f"there is no term for {name!r}; {suggestion(name, _TERMS)}")
@@ -309,39 +309,41 @@ class _Terms:
         kind, key = _TERMS[name]
         if kind == "MotionPhase":
             return self._phase()
-        said, scale = self._said, None
+        settings, scale = self._settings, None
         if key:
-            scale = said.numbers(key, 3) if kind == "CommandTerm" else said.number(key)
+            scale = settings.numbers(key, 3) if kind == "CommandTerm" else settings.number(key)
         # The stack hides the angle of wheels.
         more = {"zero": self._wheels or None} if kind == "JointPositions" else {}
         return self._make(kind, scale, **more)
 
     def _phase(self) -> Term:
         """How far the dance is; the stack counts a tick before it looks."""
-        duration = self._said.number("motion_length", DANCE)
-        if "motion_length" not in self._said:
+        duration = self._settings.number("motion_length", DANCE)
+        if "motion_length" not in self._settings:
             text = f"the dance takes {duration:g} s, as in the code of the stack"
             self.assumed.append(text + " (duration of MotionPhase in policy.yaml)")
         return self._make("MotionPhase", duration=duration, start=self._tick)
 
 
-def _check_size(said: Layers, found: list[Term]) -> None:
+def _check_size(settings: Layers, found: list[Term]) -> None:
     """The file counts one frame; some count the whole history."""
-    declared, frame = said.whole("num_observations"), sum(t.size for t in found)
+    declared, frame = settings.whole("num_observations"), sum(t.size for t in found)
     if declared not in (frame, sum(t.length for t in found)):
         parts = " + ".join(f"{t.data['type']} {t.size}" for t in found)
-        raise said.at("num_observations").error(f"is {declared}, the terms have {frame}: {parts}")
+        raise settings.at("num_observations").error(
+            f"is {declared}, the terms have {frame}: {parts}"
+        )
 
 
 def _motion(
-    said: Layers, source: PolicySource, folder: Path, sdk: list[str], tick: float
+    settings: Layers, source: PolicySource, folder: Path, sdk: list[str], tick: float
 ) -> tuple[dict[str, FloatArray], dict[str, Any]]:
     """Arrays of the clip beside the policy's file, and what policy.yaml says of it."""
-    name = said.at("motion_file").data
+    name = settings.at("motion_file").data
     path = folder / str(name)
     if not path.is_file():
-        raise said.at("motion_file").error(f"{name} is not beside the file, in {folder}")
-    waist = said.indices("waist_joint_indices", 3, len(sdk))
+        raise settings.at("motion_file").error(f"{name} is not beside the file, in {folder}")
+    waist = settings.indices("waist_joint_indices", 3, len(sdk))
     pitch = find_joint(sdk[waist[-1]], source.robot)
     if pitch is None:
         raise SceneError(f"{source.robot.label} has no joint {sdk[waist[-1]]!r}: it has no torso")
@@ -351,25 +353,25 @@ def _motion(
     return read_clip(path, len(sdk), waist, tick), {"motion": motion}
 
 
-def _places(said: Layers) -> list[int]:
+def _places(settings: Layers) -> list[int]:
     """How many ticks ago each frame is, in order."""
-    if "observations_history" not in said:
+    if "observations_history" not in settings:
         return []
-    entry = said.at("observations_history")
+    entry = settings.at("observations_history")
     values = [item.as_number() for item in entry.items()]
     if any(v != int(v) or v < 0 for v in values):
         raise entry.error("must be whole numbers >= 0, where 0 is the newest")
     return [int(v) for v in values]
 
 
-def _history(said: Layers) -> dict[str, Any]:
-    places = _places(said)
+def _history(settings: Layers) -> dict[str, Any]:
+    places = _places(settings)
     rising = list(range(len(places)))
     if places in ([], [0]):
         return {}
-    priority = said.text("observations_history_priority", "time")
+    priority = settings.text("observations_history_priority", "time")
     if priority not in ("time", "term"):
-        raise said.at("observations_history_priority").error(
+        raise settings.at("observations_history_priority").error(
             f"must be time or term, got {priority}"
         )
     order: dict[str, Any] = {"ticks": places}
@@ -378,9 +380,9 @@ def _history(said: Layers) -> dict[str, Any]:
     return {**order, "fill": "zeros", "by": "frame" if priority == "time" else "term"}
 
 
-def _action(said: Layers, count: int) -> dict[str, Any]:
-    action: dict[str, Any] = {"scale": said.numbers("action_scale", count), "dtype": "float32"}
-    if "clip_actions_lower" in said:
-        low, high = (said.numbers(f"clip_actions_{side}", count) for side in ("lower", "upper"))
+def _action(settings: Layers, count: int) -> dict[str, Any]:
+    action: dict[str, Any] = {"scale": settings.numbers("action_scale", count), "dtype": "float32"}
+    if "clip_actions_lower" in settings:
+        low, high = (settings.numbers(f"clip_actions_{side}", count) for side in ("lower", "upper"))
         action["clip"] = [low, high]
     return action

@@ -123,17 +123,17 @@ _SCALE_FIRST, _BY_FRAME = "scale_first", "use_gym_history"
 def _terms(group: VendorEntry, count: int) -> tuple[list[Term], dict[str, Any]]:
     """The terms, and how their histories lie."""
     found: list[Term] = []
-    said = {_SCALE_FIRST: False, _BY_FRAME: False}
+    switches = {_SCALE_FIRST: False, _BY_FRAME: False}
     for name, entry in group.entries():
-        if name not in said:
-            found.append(_term(name, entry, count, clip_first=not said[_SCALE_FIRST]))
+        if name not in switches:
+            found.append(_term(name, entry, count, clip_first=not switches[_SCALE_FIRST]))
         elif isinstance(entry.data, bool):
-            said[name] = entry.data
+            switches[name] = entry.data
         else:
             raise entry.error(f"must be true or false, got {entry.data!r}")
-    if said[_BY_FRAME] and len({term.history for term in found}) > 1:
+    if switches[_BY_FRAME] and len({term.history for term in found}) > 1:
         raise group.at(_BY_FRAME).error("needs the same history_length in all terms")
-    by = "frame" if said[_BY_FRAME] else "term"
+    by = "frame" if switches[_BY_FRAME] else "term"
     return found, {"order": "oldest_first", "fill": "first", "by": by}
 
 

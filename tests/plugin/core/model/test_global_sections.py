@@ -202,10 +202,9 @@ def test_check_tells_of_what_models_say_differently(tmp_path: Path) -> None:
     visual = world.model.vis
     assert (visual.map.znear, visual.global_.fovy) == (np.float32(0.1), 30)
     assert (visual.global_.azimuth, world.model.stat.extent) == (9, 2)
-    said = [str(f) for f in findings(world) if f.kind == "one-for-all"]
-    assert said == [
-        "world: of these the world has one, that of the model named first: visual.map.znear "
-        "0.1 in 'one', 0.2 in 'two'"
+    different = [f for f in findings(world) if f.kind == "one-for-all"]
+    assert [(f.where, f.here) for f in different] == [
+        ("world", ["visual.map.znear 0.1 in 'one', 0.2 in 'two'"])
     ]
 
 

@@ -350,7 +350,7 @@ class PolicyFile(Component):
         made = cls.blank()
         made._path, made._admits, made._trusted = path, gate, trusted
         try:
-            made._begin(document.data)
+            made.assign(document.data)
             made.complete()
         except PropertyError as error:
             said = document.error(error.keys, str(error), at=error.at, about_key=error.about_key)

@@ -465,7 +465,7 @@ def compile_pattern(pattern: str, *, ignore_case: bool = False) -> NamePattern:
         raise BindingError(f"a pattern has at most {MAX_LENGTH} letters, this one {len(pattern)}")
     try:
         flags = re.IGNORECASE if ignore_case else 0
-        return _counted(pattern, _compile, (pattern, flags))
+        return _counted(pattern, _compile, pattern, flags)
     except RecursionError:
         problem = "its groups are nested too deeply"
     except (re.error, OverflowError, UnsupportedPattern) as error:
@@ -473,19 +473,17 @@ def compile_pattern(pattern: str, *, ignore_case: bool = False) -> NamePattern:
     raise BindingError(f"{_shown(pattern)!r} is not a valid pattern: {problem}")
 
 
-@lru_cache(1000)
-def _compile(key: tuple[str, int]) -> NamePattern:
-    return NamePattern(*key)
+_compile = lru_cache(1000)(NamePattern)
 
 
-def _counted(pattern: str, function: Callable[..., T], argument: object) -> T:
+def _counted(pattern: str, function: Callable[..., T], *arguments: object) -> T:
     """Call a function that spends steps of a pattern."""
     if not is_counting():
         with pattern_budget():
-            return _counted(pattern, function, argument)
+            return _counted(pattern, function, *arguments)
     begin_pattern(pattern)
     try:
-        return function(argument)
+        return function(*arguments)
     except TooManySteps as error:
         _compile.cache_clear()  # else a second attempt, with more remembered, could be accepted
         raise BindingError(

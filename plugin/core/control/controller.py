@@ -251,11 +251,6 @@ class ArticulationController(ActorComponent):
     def _must_rebind(self) -> bool:
         return bool(self._bound_as) and self.is_structurally_changed()
 
-    def _resolve(self, names: Sequence[str]) -> None:
-        # After a structural change `bind` resolves the values for the new actuators.
-        if not self._must_rebind():
-            super()._resolve(names)
-
     def is_structurally_changed(self) -> bool:
         """Whether a property that selects its actuators changed since it was bound."""
         return self._structure() != self._bound_as

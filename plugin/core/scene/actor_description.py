@@ -168,6 +168,7 @@ class ActorDescription(HasProperties):
     gain_tests = Nested(GainTests, doc="Signals and thresholds of `mjrig tune test`.")
     components = ComponentList(ActorComponent, doc="Components of the actor, in order.")
 
+    _assigned_first = ("name",)
     #: The folder file names are relative to, for an actor without a scene; None: the scene's.
     _base: Path | None
     _gate: Gate | None
@@ -220,10 +221,6 @@ class ActorDescription(HasProperties):
             )
         if self.model is not None and self.prop is not None:
             raise PropertyError(f"{self.label}: has both a model and a prop; give one", ("prop",))
-
-    def assign(self, values: Mapping[str, object]) -> None:
-        first = {k: values[k] for k in ("name",) if k in values}  # later messages use it
-        super().assign({**first, **values})
 
     def part(self, name: str) -> HasProperties:
         if name in self._nesting and isinstance(self._properties[name], Nested):

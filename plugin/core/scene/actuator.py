@@ -1,6 +1,6 @@
 """Actuator: an actuator that a scene adds to a model; views of several at once."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from math import isinf
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, SupportsIndex, TypeVar, overload
 from weakref import ref
@@ -293,6 +293,7 @@ class Actuator(Component):
     userdata = Samples([], rows=False, structural=True, doc="User data.")
     sensors = SensorList(structural=True, doc="Sensors that read this actuator.")
 
+    _assigned_first = ("name",)
     #: The running robots it is part of, and its names there; set by the newest world.
     _live: tuple[tuple[ref[RunningRobot], str], ...]
 
@@ -308,10 +309,6 @@ class Actuator(Component):
     def label(self) -> str:
         kind = f"{type(self).__name__} {self.name!r}" if self.name else type(self).__name__
         return kind if self._parent is None else f"{self._parent.label}.{self._role} ({kind})"
-
-    def assign(self, values: Mapping[str, object]) -> None:
-        first = {k: values[k] for k in ("name",) if k in values}  # later messages use it
-        super().assign({**first, **values})
 
     def validate(self) -> None:
         for name, value in self.__dict__.items():
@@ -542,6 +539,5 @@ class ActuatorList(NestedList[Actuator]):
         def __get__(self, obj: object, owner: type) -> ActuatorView: ...
         def __get__(self, obj: object | None, owner: type) -> Self | ActuatorView: ...
 
-    def accept(self, obj: HasProperties, value: object) -> tuple[object, ActuatorView]:
-        authored, made = super().accept(obj, value)
-        return authored, ActuatorView(made)
+    def joined(self, children: list[Actuator]) -> ActuatorView:
+        return ActuatorView(children)

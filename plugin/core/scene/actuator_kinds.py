@@ -1,7 +1,7 @@
 """Property kinds of actuators and motors: dynamics, gains, limits, sensors, names of motors."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Any
 from mjrig.core.names import suggestion
 from mjrig.core.properties.declaration import Property
 from mjrig.core.properties.has_properties import HasProperties
-from mjrig.core.properties.nested_kinds import NestedList
+from mjrig.core.properties.nested_kinds import Item, NestedList
 from mjrig.core.properties.per_actuator import DEFAULT
 from mjrig.core.properties.scalar_kinds import Choice, Float, Int, Text
 
@@ -199,16 +199,16 @@ class SensorList(NestedList[ActuatorSensor]):
     def __set__(self, obj: HasProperties, value: object) -> None:
         self.assign(obj, value)
 
-    def accept(
-        self, obj: HasProperties, value: object
-    ) -> tuple[object, tuple[ActuatorSensor, ...]]:
+    def items(
+        self, obj: HasProperties, value: object, present: Sequence[ActuatorSensor]
+    ) -> list[Item]:
         if value is None:
-            return (), ()
+            return []
         if isinstance(value, str | Mapping | ActuatorSensor):
             value = [value]
         if isinstance(value, list | tuple):
             value = [_own(item, obj) for item in value]
-        return super().accept(obj, value)
+        return super().items(obj, value, present)
 
 
 def _own(item: object, owner: HasProperties) -> object:

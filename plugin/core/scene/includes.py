@@ -15,7 +15,6 @@ from mjrig.core.scene.actor_description import ActorDescription
 from mjrig.core.scene.mujoco_options import SimOptions
 from mjrig.core.scene.randomisation import Draw
 from mjrig.core.scene.scene_file import Elsewhere, Reading
-from mjrig.core.scene.scene_paths import keys_of
 from mjrig.core.scene.scene_sections import NAME, CollisionGroup, Frame, Randomise
 from mjrig.core.yaml_text.yaml_document import Keys
 
@@ -177,7 +176,7 @@ class Include(HasProperties):
         """An error about an override, with its place in the including file, if any."""
         moved = LocatedError(str(error), at=(path, *error.at), about_key=error.about_key)
         outer = self._outer
-        return outer.located((*keys_of(self), "set"), moved) if outer is not None else None
+        return outer.located((*self.keys_below(), "set"), moved) if outer is not None else None
 
     def _as_listed(self, path: str) -> str:
         """The path by the name its component is listed by: `dog.pd.kp` is `dog.PDController.kp`."""

@@ -323,7 +323,7 @@ class MotorFile(Component):
         made = cls.blank()
         made._path = Path(path)
         try:
-            made._begin({key: value for key, value in data.items() if key != MARK})
+            made.assign({key: value for key, value in data.items() if key != MARK})
         except PropertyError as error:
             said = document.error(error.keys, str(error), at=error.at, about_key=error.about_key)
             raise MotorError(str(said)) from error

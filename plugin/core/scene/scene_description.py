@@ -7,6 +7,7 @@ from typing import Any, Self
 from mjrig.core.errors import PropertyError
 from mjrig.core.names import suggestion
 from mjrig.core.properties.collection_kinds import Table, anything
+from mjrig.core.properties.declaration import Property
 from mjrig.core.properties.has_properties import HasProperties
 from mjrig.core.properties.nested_kinds import Nested, NestedList
 from mjrig.core.properties.scalar_kinds import Int
@@ -14,23 +15,11 @@ from mjrig.core.scene.actor_description import ActorDescription
 from mjrig.core.scene.includes import Include, included_actor
 from mjrig.core.scene.mujoco_options import SimOptions
 from mjrig.core.scene.scene_file import MAX_FILES, SceneFile
-from mjrig.core.scene.scene_paths import SCENE, find, keys_of, update
+from mjrig.core.scene.scene_paths import SCENE, find, update
 from mjrig.core.scene.scene_sections import NAME, CollisionGroup, Frame, Randomise
 from mjrig.core.scene.scene_text import FORMAT, item_tree
 from mjrig.core.yaml_text.comparison import same
 from mjrig.core.yaml_text.yaml_document import Keys, Resolved, count_values
-
-
-class Variables(Table):
-    """Variables of a scene; a change is a change of everything that uses them."""
-
-    def assign(self, obj: HasProperties, value: object) -> None:
-        assert isinstance(obj, SceneDescription)
-        with obj.changes():
-            before = count_values(obj.vars)
-            super().assign(obj, value)
-            obj._check_size(count_values(obj.vars) - before)
-            obj._put_variables_in()
 
 
 class SceneDescription(SceneFile):
@@ -44,9 +33,7 @@ class SceneDescription(SceneFile):
         structural=True,
         doc="Scene files whose content is part of this scene.",
     )
-    vars = Variables(
-        anything, structural=True, doc="Variables, used as ${name}; values of any type."
-    )
+    vars = Table(anything, structural=True, doc="Variables, used as ${name}; values of any type.")
     sim = Nested(SimOptions, structural=True, doc="Simulation options.")
     seed = Int(0, min=0, structural=True, doc="Random seed of the randomisation.")
     randomise = NestedList(
@@ -78,6 +65,13 @@ class SceneDescription(SceneFile):
             hint = suggestion(name, self.vars)
             raise PropertyError(f"the scene has no variable {name!r}; {hint}")
         self.vars = {**self.vars, name: value}
+
+    def _replace(self, prop: Property[Any], authored: object, value: object) -> None:
+        before = self.vars
+        super()._replace(prop, authored, value)
+        if prop.name == "vars":
+            self._check_size(count_values(self.vars) - count_values(before))
+            self._put_variables_in()
 
     def _put_variables_in(self) -> None:
         """Resolve everything again that uses changed variables."""
@@ -268,7 +262,7 @@ class SceneDescription(SceneFile):
         source = self._source(head) if rest else None
         if source is not None:
             include, inner = source
-            return (*keys_of(include), "set", include.put(f"{inner}.{rest}", value))
+            return (*include.keys_below(), "set", include.put(f"{inner}.{rest}", value))
         target, name = find(self, path)
         target.property_named(name).assign(target, value)
-        return (*keys_of(target), name)
+        return (*target.keys_below(), name)

@@ -344,7 +344,7 @@ class SceneFile(TracksItems):
             made._text = SceneText.read(text, file, reading.vars, reading.budget.take_values)
             made._base, made._reading = base, reading
             with made.locating():
-                made._begin(made._text.data)
+                made.assign(made._text.data)
                 made._understand(made._text)
                 made.check_read()
         return made

@@ -8,21 +8,9 @@ from mjrig.core.properties.has_properties import HasProperties
 from mjrig.core.properties.nested_kinds import Nested, NestedList
 from mjrig.core.scene.actor_description import ActorDescription
 from mjrig.core.yaml_text.comparison import identity, same
-from mjrig.core.yaml_text.yaml_document import Keys
 
 # Apply data ---------------------------------------------------------------------------------------
 # Apply new data to an existing object; the path of an object in the data.
-
-
-def keys_of(item: HasProperties) -> Keys:
-    """The path of a nested object from the outermost one: names and list indices."""
-    keys: Keys = ()
-    while item._parent is not None:
-        value = item._parent.__dict__[item._inside]
-        index = [i for i, v in enumerate(value) if v is item] if isinstance(value, tuple) else []
-        keys = (item._inside, *index, *keys)
-        item = item._parent
-    return keys
 
 
 def update(obj: HasProperties, data: Mapping[str, Any]) -> None:

@@ -169,7 +169,9 @@ def assemble(
         return _bring_up(layout, requested, WHY_NOT_NATIVE, log, choose)
     not_here = why_not_lowered_here(layout.spec.option, _actuation(scene, layout))
     if choose is choose_executions and requested in ("auto", "native"):
-        expected = draft(layout, requested, not_here)
+        expected = None
+        with suppress(Exception):  # whatever is wrong is found again when the world is bound
+            expected = draft(layout, requested, not_here)
         if expected is not None:
             alive = _as_expected(layout, expected, requested, not_here, log)
             if alive is not None:

@@ -15,7 +15,8 @@ from mjrig.core.arrays import FloatArray, frozen
 from mjrig.core.errors import MjrigError, PolicyError, PropertyError
 from mjrig.core.files.atomic_writes import write_atomically
 from mjrig.core.files.paths import Gate, read_limited
-from mjrig.core.names import Slots, how_many
+from mjrig.core.names import how_many
+from mjrig.core.patterns import Slots
 from mjrig.core.properties.collection_kinds import Samples, Table, a_name, a_number, anything
 from mjrig.core.properties.component import Component
 from mjrig.core.properties.has_properties import HasProperties

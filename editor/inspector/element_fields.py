@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from mjrig.core.model.model_source import is_binary
-from mjrig.core.names import Slots, literal
+from mjrig.core.names import literal
 from mjrig.core.pattern_program import pattern_budget
+from mjrig.core.patterns import Slots
 from mjrig.core.properties.has_properties import HasProperties
 from mjrig.editor.edits.edits import UNSET
 from mjrig.editor.session.panel_edits import PanelEdits

@@ -11,7 +11,7 @@ from imgui_bundle import imgui
 from mjrig.core.arrays import FloatArray
 from mjrig.core.control.articulation import Articulation
 from mjrig.core.model.binding import ActuatorBinding
-from mjrig.core.names import Slots
+from mjrig.core.patterns import Slots
 from mjrig.core.scene.native_elements import GAINS, GAINS_OF, LIMITS, NativeActuator
 from mjrig.editor.inspector import element_widgets
 from mjrig.editor.inspector.element_fields import PageField, PatternEdits, Value

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from typing import Any, ClassVar
 
-from mjrig.core.names import Slots, literal
+from mjrig.core.names import literal
 from mjrig.core.pattern_program import pattern_budget
+from mjrig.core.patterns import Slots
 from mjrig.core.properties.has_properties import HasProperties
 from mjrig.core.properties.nested_kinds import NestedList
 from mjrig.core.properties.per_actuator import DEFAULT, PerActuator

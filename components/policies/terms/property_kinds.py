@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mjrig.core.arrays import FloatArray, frozen
-from mjrig.core.names import Slots
+from mjrig.core.patterns import Slots
 from mjrig.core.properties.collection_kinds import Check
 from mjrig.core.properties.declaration import Property, number, plain
 from mjrig.core.properties.has_properties import HasProperties

@@ -21,7 +21,8 @@ from mjrig.core.model.binding import (
     describe_actuators,
     equipped,
 )
-from mjrig.core.names import Slots, listed, suggestion
+from mjrig.core.names import listed, suggestion
+from mjrig.core.patterns import Slots
 from mjrig.core.properties.has_properties import HasProperties
 
 # Sensors ------------------------------------------------------------------------------------------

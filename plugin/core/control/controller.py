@@ -14,8 +14,9 @@ from mjrig.core.control.lowering import Lowered, NativeForm
 from mjrig.core.control.setpoints import Setpoints, Source, UntrackedSetpoints
 from mjrig.core.errors import BindingError
 from mjrig.core.model.binding import ActuatorBinding, BindingTable, describe_actuators
-from mjrig.core.names import Slots, is_literal
+from mjrig.core.names import is_literal
 from mjrig.core.pattern_program import pattern_budget
+from mjrig.core.patterns import Slots
 from mjrig.core.properties.component import ActorComponent
 from mjrig.core.properties.has_properties import put_back
 from mjrig.core.properties.hooks import check_filled, hook_methods, required

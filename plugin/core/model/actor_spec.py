@@ -28,11 +28,11 @@ from mjrig.core.model.model_edits import (
     set_inertias,
 )
 from mjrig.core.model.model_source import load, one_line, remedy, scale_total_mass
-from mjrig.core.names import Slots, listed, suggestion
+from mjrig.core.names import listed, suggestion
 from mjrig.core.pattern_program import pattern_budget
+from mjrig.core.patterns import Slots
 from mjrig.core.properties.per_actuator import DEFAULT
 from mjrig.core.scene.actor_description import ActorDescription
-from mjrig.core.scene.includes import Placed
 from mjrig.core.scene.motors import Motor, MotorOnJoint, ServoForm, find_motor
 from mjrig.core.scene.native_elements import (
     NativeActuator,
@@ -41,6 +41,7 @@ from mjrig.core.scene.native_elements import (
     NativeJoints,
 )
 from mjrig.core.scene.pose import Rigid
+from mjrig.core.scene.scene_description import Placed
 
 # Motor edits --------------------------------------------------------------------------------------
 # Motors of an actor in its spec: armature and friction of joints, servos as position actuators.

@@ -14,7 +14,8 @@ import numpy.typing as npt
 from mjrig.core.arrays import FloatArray
 from mjrig.core.attributes import CheckedAttributes
 from mjrig.core.errors import BindingError
-from mjrig.core.names import Slots, UniqueNames
+from mjrig.core.names import UniqueNames
+from mjrig.core.patterns import Slots
 from mjrig.core.scene.motors import Motor, MotorOnJoint
 from mjrig.core.scene.native_elements import NativeActuators, NativeJoints
 from mjrig.core.scene.pose import Rigid

@@ -11,7 +11,7 @@ from mjrig.core.names import suggestion
 from mjrig.core.properties.has_properties import HasProperties
 from mjrig.core.properties.hooks import default_hook, hook_methods
 from mjrig.core.properties.memory import declared_names, memory_of, restore_memory
-from mjrig.core.properties.user_code import class_in
+from mjrig.core.properties.registry import class_in
 
 
 class Component(HasProperties):

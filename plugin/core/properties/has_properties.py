@@ -14,7 +14,8 @@ from typing import Any, ClassVar, Self
 from mjrig.core.attributes import attribute_error, declared_attributes
 from mjrig.core.errors import AttributeNameError, DeclarationError, MjrigError, PropertyError
 from mjrig.core.files.paths import Gate, find_file
-from mjrig.core.names import Slots, listed, nearest, suggestion
+from mjrig.core.names import listed, nearest, suggestion
+from mjrig.core.patterns import Slots
 from mjrig.core.properties.actions import Action, collect_actions
 from mjrig.core.properties.declaration import Property
 from mjrig.core.properties.hooks import (
@@ -327,6 +328,11 @@ class HasProperties(Declared):
     @property
     def role(self) -> str:
         """Its name within its parent: `PDController_2`, `clamps[0]`; empty without a parent."""
+        return self._role
+
+    @property
+    def path_name(self) -> str:
+        """Its name in a path that begins at its parent: the role."""
         return self._role
 
     @property

@@ -9,7 +9,7 @@ from mjrig.core.properties import registry
 from mjrig.core.properties.declaration import Property
 from mjrig.core.properties.has_properties import HasProperties
 from mjrig.core.properties.hooks import required
-from mjrig.core.properties.user_code import is_module_type, load_type
+from mjrig.core.properties.registry import is_module_type, load_type
 
 C = TypeVar("C", bound=HasProperties)
 T = TypeVar("T")

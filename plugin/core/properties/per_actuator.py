@@ -11,7 +11,8 @@ import numpy as np
 
 from mjrig.core.arrays import FloatArray, frozen
 from mjrig.core.errors import BindingError
-from mjrig.core.names import Slots, is_literal, listed, literal
+from mjrig.core.names import is_literal, listed, literal
+from mjrig.core.patterns import Slots
 from mjrig.core.properties.declaration import Bounds, Property, number, plain
 from mjrig.core.properties.has_properties import HasProperties
 from mjrig.core.properties.hooks import required

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from mjrig.core.errors import PropertyError
-from mjrig.core.files.paths import Gate, is_in_package
+from mjrig.core.files.paths import MODELS, Gate, is_in_package
 from mjrig.core.names import unique
 from mjrig.core.properties.collection_kinds import Table, a_name
 from mjrig.core.properties.component import ActorComponent, Component, component_named
@@ -59,7 +59,6 @@ USE_MOTORS = (
     "Turn the model's position actuators into motors, driven by the actor's controllers; those "
     "that no controller matches by a PDController of the same gains and limits."
 )
-MODELS = (".xml", ".mjcf", ".urdf", ".mjb", ".mjz", ".zip")
 
 
 class ComponentList(NestedList[ActorComponent]):
@@ -183,6 +182,10 @@ class ActorDescription(HasProperties):
     @property
     def label(self) -> str:
         return self.name or self._role or "actor"
+
+    @property
+    def path_name(self) -> str:
+        return self.name or self._role
 
     def folder(self) -> Path:
         return self._base if self._base is not None else super().folder()

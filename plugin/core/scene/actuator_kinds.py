@@ -14,6 +14,7 @@ from mjrig.core.properties.has_properties import HasProperties
 from mjrig.core.properties.nested_kinds import Item, NestedList
 from mjrig.core.properties.per_actuator import DEFAULT
 from mjrig.core.properties.scalar_kinds import Choice, Float, Int, Text
+from mjrig.core.scene.native_elements import INPUTS
 
 # Actuator sensor ----------------------------------------------------------------------------------
 # ActuatorSensor: a sensor on an actuator.
@@ -51,11 +52,6 @@ class ActuatorSensor(HasProperties):
 
 # Actuator kinds -----------------------------------------------------------------------------------
 # Property kinds of authored actuators: dynamics and gain types, limits, inputs, references.
-
-
-#: Bits of an input signature by name; a chart of an orientation is one of the last two.
-INPUTS: Mapping[str, int] = {"pos": 1, "vel": 2, "ff": 4, "voltage": 8, "none": 16, "pressure": 32}
-CHARTS: Mapping[str, int] = {"expmap": 1, "quat": 2}
 
 
 class Dyn(StrEnum):

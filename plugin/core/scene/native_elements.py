@@ -11,12 +11,14 @@ import mujoco
 import numpy as np
 
 from mjrig.core.arrays import FloatArray
-from mjrig.core.scene.actuator_kinds import INPUTS
 
 # Native actuator ----------------------------------------------------------------------------------
 # NativeActuator: the gains and limits of one of MuJoCo's own actuators, and how to change them.
 
 
+#: Bits of an input signature by name; a chart of an orientation is one of the last two.
+INPUTS: Mapping[str, int] = {"pos": 1, "vel": 2, "ff": 4, "voltage": 8, "none": 16, "pressure": 32}
+CHARTS: Mapping[str, int] = {"expmap": 1, "quat": 2}
 _TYPE = mujoco.mjtActuator
 _TRN = mujoco.mjtTrn
 _GAIN, _BIAS, _DYN = mujoco.mjtGain, mujoco.mjtBias, mujoco.mjtDyn

@@ -25,8 +25,7 @@ import numpy as np
 
 from mjrig.core.arrays import FloatArray
 from mjrig.core.control.controller import ArticulationController
-from mjrig.core.control.execution import Execution
-from mjrig.core.control.plant_component import PlantComponent
+from mjrig.core.control.execution import Execution, PlantComponent
 from mjrig.core.errors import ExecutionError
 from mjrig.core.model.binding import ActorModel, spans
 from mjrig.core.model.build import Built

@@ -13,9 +13,8 @@ import numpy.typing as npt
 
 from mjrig.core.arrays import FloatArray
 from mjrig.core.control.controller import ArticulationController
-from mjrig.core.control.execution import Execution, choose, is_implicit
+from mjrig.core.control.execution import Execution, PlantComponent, choose, is_implicit
 from mjrig.core.control.lowering import FF, INPUTS, NativeForm, change_spec
-from mjrig.core.control.plant_component import PlantComponent
 from mjrig.core.errors import BindingError
 from mjrig.core.model.binding import (
     ActorModel,

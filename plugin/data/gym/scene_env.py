@@ -16,7 +16,7 @@ from mjrig.core.arrays import FloatArray
 from mjrig.core.control.articulation import Articulation
 from mjrig.core.control.controller import ArticulationController
 from mjrig.core.control.effort_limits import effort_limit
-from mjrig.core.control.plant_component import PlantComponent
+from mjrig.core.control.execution import PlantComponent
 from mjrig.core.control.setpoints import takes_rows
 from mjrig.core.errors import BindingError, MissingExtraError, MjrigError, PropertyError
 from mjrig.core.model.binding import ActuatorBinding

@@ -13,7 +13,7 @@ from mjrig.core.properties.has_properties import HasProperties
 from mjrig.core.properties.nested_kinds import Nested, NestedList
 from mjrig.core.properties.per_actuator import PatternLists, PatternMap, PerActuator
 from mjrig.core.properties.scalar_kinds import Float, Int, OptionalFloat
-from mjrig.core.scene.actuator_kinds import MotorMap
+from mjrig.core.scene.motor_file import MotorMap
 from mjrig.core.yaml_text.formatting import format_block
 from mjrig.editor.inspector import clipboard
 from mjrig.editor.inspector.fields import EditedObject, Field, Filter, fields_of, parts_of

@@ -33,7 +33,7 @@ from mjrig.core.pattern_program import pattern_budget
 from mjrig.core.patterns import Slots
 from mjrig.core.properties.per_actuator import DEFAULT
 from mjrig.core.scene.actor_description import ActorDescription
-from mjrig.core.scene.motors import Motor, MotorOnJoint, ServoForm, find_motor
+from mjrig.core.scene.motor_file import Motor, MotorOnJoint, ServoForm, find_motor
 from mjrig.core.scene.native_elements import (
     NativeActuator,
     NativeActuators,

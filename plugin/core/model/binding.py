@@ -16,7 +16,7 @@ from mjrig.core.attributes import CheckedAttributes
 from mjrig.core.errors import BindingError
 from mjrig.core.names import UniqueNames
 from mjrig.core.patterns import Slots
-from mjrig.core.scene.motors import Motor, MotorOnJoint
+from mjrig.core.scene.motor_file import Motor, MotorOnJoint
 from mjrig.core.scene.native_elements import NativeActuators, NativeJoints
 from mjrig.core.scene.pose import Rigid
 

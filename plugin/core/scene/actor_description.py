@@ -15,7 +15,7 @@ from mjrig.core.properties.nested_kinds import Nested, NestedList
 from mjrig.core.properties.per_actuator import PatternMap
 from mjrig.core.properties.scalar_kinds import Bool, Choice, FilePath, Patterns, Text
 from mjrig.core.scene.actuator import Actuator, ActuatorList
-from mjrig.core.scene.actuator_kinds import MotorMap
+from mjrig.core.scene.motor_file import MotorMap
 from mjrig.core.scene.mujoco_options import CompilerOptions
 from mjrig.core.scene.pose import Pose
 from mjrig.core.scene.scene_sections import (

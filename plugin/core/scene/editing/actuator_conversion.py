@@ -24,8 +24,7 @@ from mjrig.core.properties.has_properties import HasProperties
 from mjrig.core.properties.per_actuator import resolved
 from mjrig.core.scene.actor_description import ActorDescription
 from mjrig.core.scene.actuator import Actuator
-from mjrig.core.scene.motor_file import FrictionLaw
-from mjrig.core.scene.motors import find_motor
+from mjrig.core.scene.motor_file import FrictionLaw, find_motor
 from mjrig.core.scene.mujoco_options import Actuation, SimOptions
 from mjrig.core.scene.placement import Placements
 from mjrig.core.scene.scene_description import Placed, SceneDescription, own_copy

@@ -20,8 +20,8 @@ from mjrig.core.properties.has_properties import HasProperties
 from mjrig.core.properties.scalar_kinds import Patterns, Text
 from mjrig.core.scene.actor_description import ActorDescription
 from mjrig.core.scene.actuator import TARGETS, Actuator
-from mjrig.core.scene.actuator_kinds import MotorMap
 from mjrig.core.scene.editing.elements import names_of
+from mjrig.core.scene.motor_file import MotorMap
 from mjrig.core.scene.placement import copy_names
 from mjrig.core.scene.scene_description import Placed, SceneDescription, described, own_copy
 

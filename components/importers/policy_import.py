@@ -41,7 +41,6 @@ from mjrig.lab.findings.ranking import lines as finding_lines
 from mjrig.lab.report.output import format_table
 
 # Importing ----------------------------------------------------------------------------------------
-# Import of policies of other stacks: scene.yaml and policy.yaml from their files and a model.
 
 
 POLICY = "policy.yaml"

@@ -27,7 +27,6 @@ from mjrig.lab.replay.diagnosis.order_probe import (
 )
 
 # Order checks -------------------------------------------------------------------------------------
-# Pre-flight of the joint order: symmetry of sides, signs, ranges, short probe runs.
 
 
 #: How far outside of its range a default position may be [rad or m].
@@ -147,7 +146,6 @@ def _partner(joint: str) -> str:
 
 
 # Plant checks -------------------------------------------------------------------------------------
-# Pre-flight: limits, armature, damping, friction and gains of the model against the files.
 
 
 #: Numbers with a smaller relative difference are equal.

@@ -311,7 +311,6 @@ class LeappBundle:
 
 
 # Leapp network ------------------------------------------------------------------------------------
-# LeappNetwork: a LEAPP bundle in the loop: named inputs, states that feed back, several nodes.
 
 
 Arrays = dict[Port, npt.NDArray[Any]]

@@ -20,7 +20,6 @@ from mjrig.core.properties.hooks import check_filled
 from mjrig.core.properties.memory import DeclaredMemory
 
 # One world ----------------------------------------------------------------------------------------
-# OneWorld: one world of a batch at a time, for terms that measure a single one.
 
 
 _MOTION = ("joint_pos", "joint_vel", "anchor_position", "anchor_quaternion")

@@ -34,7 +34,6 @@ from mjrig.core.yaml_text.formatting import format_block
 from mjrig.core.yaml_text.yaml_document import MAX_CHARACTERS, Document
 
 # Policy parts -------------------------------------------------------------------------------------
-# The parts of a policy file: start, observation, action, command, motion, training.
 
 
 class Phase(StrEnum):
@@ -244,7 +243,6 @@ def given(part: HasProperties | None, name: str) -> Any:
 
 
 # Policy file --------------------------------------------------------------------------------------
-# PolicyFile: the declaration of policy.yaml.
 
 
 __all__ = ["PolicyFile", "given"]

@@ -29,7 +29,6 @@ from mjrig.core.properties.memory import DeclaredMemory
 from mjrig.core.properties.per_actuator import PerActuator
 
 # Network loading ----------------------------------------------------------------------------------
-# Loading of the network that a policy file names, and the check of its sizes.
 
 
 _KINDS: dict[str, type[OnnxNetwork] | type[TorchNetwork] | type[LeappNetwork]] = {
@@ -82,7 +81,6 @@ def check_sizes(network: PolicyNetwork, parts: Mapping[str, int], joints: int) -
 
 
 # Commands -----------------------------------------------------------------------------------------
-# Commands of a policy: fixed values, a schedule, or the default.
 
 
 #: An entry may start this much early [s]: times are sums of rounded steps.
@@ -160,7 +158,6 @@ class Commands(CheckedAttributes):
 
 
 # Loop parts ---------------------------------------------------------------------------------------
-# LoopParts: what the loop of a policy is made of, for one world or for those of a batch.
 
 
 class LoopParts:
@@ -346,7 +343,6 @@ def _checked_timestep(said: PolicyFile, robot: Articulation) -> float:
 
 
 # Stand --------------------------------------------------------------------------------------------
-# StandGains: temporary gains of the start phase; authored gains are kept.
 
 
 class StandGains(DeclaredMemory):
@@ -425,7 +421,6 @@ def _has(controller: ArticulationController, name: str) -> bool:
 
 
 # Loop ---------------------------------------------------------------------------------------------
-# PolicyLoop: the control loop of a policy in one world: ticks, observations, targets.
 
 
 class PolicyLoop(LoopParts, DeclaredMemory):

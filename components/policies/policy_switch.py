@@ -32,7 +32,6 @@ from mjrig.core.properties.scalar_kinds import (
 )
 
 # Switch option ------------------------------------------------------------------------------------
-# SwitchOption: one policy of a PolicySwitch, and when it is in charge.
 
 
 class Condition(StrEnum):

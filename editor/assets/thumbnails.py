@@ -180,7 +180,6 @@ def _backends() -> tuple[str, ...]:
 
 
 # Pictures -----------------------------------------------------------------------------------------
-# Pictures: thumbnails of models and scenes as textures, uploaded once each.
 
 
 Upload = Callable[[Picture], int]

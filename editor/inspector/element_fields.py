@@ -20,7 +20,6 @@ from mjrig.editor.session.state import EditorState
 from mjrig.editor.text import tr
 
 # Pattern edits ------------------------------------------------------------------------------------
-# PatternEdits: values by name pattern under one key of an actor, edited name by name. No imgui.
 
 
 #: One number, or several; None: there is no such limit.

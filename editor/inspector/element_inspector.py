@@ -260,7 +260,6 @@ def _scaled(ends: tuple[float, float] | None, factor: float) -> tuple[float, flo
 
 
 # Actuator fields ----------------------------------------------------------------------------------
-# The gains and limits of the model's own actuators that a scene can set.
 
 
 _PARTNER = {"kv": "dampratio", "dampratio": "kv"}
@@ -472,7 +471,6 @@ def _range_of(ends: Any) -> tuple[float, float]:
 
 
 # Element inspector --------------------------------------------------------------------------------
-# ElementInspector: the inspector's page where joints or actuators are selected.
 
 
 class ElementInspector:

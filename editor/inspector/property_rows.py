@@ -37,7 +37,6 @@ from mjrig.editor.ui.key_chords import chord
 from mjrig.editor.ui.number_cell import no_tab_stop
 
 # Nested values ------------------------------------------------------------------------------------
-# Nested components and lists of them: their row, and changes of items.
 
 
 NONE = "none"
@@ -228,7 +227,6 @@ class RowMenus:
 
 
 # Rows ---------------------------------------------------------------------------------------------
-# Rows of the inspector: one per property, nested components below theirs.
 
 
 #: Kinds with further rows below: the widget in the row, and the rows.

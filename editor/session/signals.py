@@ -30,7 +30,6 @@ from mjrig.editor.session.ring_buffer import Ring
 from mjrig.editor.text import deferred, tr
 
 # Signal info --------------------------------------------------------------------------------------
-# SignalInfo: what is known of a signal before it is sampled.
 
 
 @dataclass(frozen=True)

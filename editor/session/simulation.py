@@ -331,7 +331,6 @@ class Simulation:
 
 
 # Sim thread ---------------------------------------------------------------------------------------
-# SimThread: the simulation on a separate thread, in real time.
 
 
 #: Longest time of stepping before commands are processed again [s of wall time].

@@ -93,7 +93,6 @@ def _start_well(actor: Actor, model: Path) -> None:
 
 
 # Trust dialog -------------------------------------------------------------------------------------
-# TrustDialog: asks once whether the code in a folder may be run, and remembers a yes.
 
 
 class TrustDialog(Dialog):

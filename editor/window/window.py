@@ -90,7 +90,6 @@ class Menus:
 
 
 # Window -------------------------------------------------------------------------------------------
-# Window: the panels, menus, keys and dialogs of the editor put together.
 
 
 class Window:

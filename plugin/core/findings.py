@@ -19,7 +19,6 @@ from mjrig.core.scene.scene_paths import find
 from mjrig.core.yaml_text.formatting import format_flow
 
 # Remedy -------------------------------------------------------------------------------------------
-# Remedy: what resolves a finding, as edits.
 
 
 #: Names of actuators or joints, each with its aliases.
@@ -163,7 +162,6 @@ def combined(remedies: Sequence[Remedy]) -> Remedy:
 
 
 # Finding ------------------------------------------------------------------------------------------
-# Finding: one thing that is wrong or worth knowing, as data.
 
 
 class Level(StrEnum):

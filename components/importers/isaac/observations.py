@@ -145,7 +145,6 @@ def _count(size: float, step: float) -> int:
 
 
 # Observations -------------------------------------------------------------------------------------
-# Observation terms: functions of Isaac Lab and mjlab as terms of policy.yaml.
 
 
 #: Modules whose functions are known; of others the name is taken, and said.

@@ -130,7 +130,6 @@ def _corners(group: ActuatorGroup, i: int) -> dict[str, float]:
 
 
 # Plant --------------------------------------------------------------------------------------------
-# The plant of a training in a scene: actuators, joint dynamics and controllers of the robot.
 
 
 _NETS = (GroupKind.MLP, GroupKind.LSTM)

@@ -45,7 +45,6 @@ from mjrig.core.errors import SceneError
 from mjrig.core.names import listed
 
 # Run files ----------------------------------------------------------------------------------------
-# The files of a run, opened: order of joints, default pose, actuators, actions, and the plant.
 
 
 _INTEGRATORS = {"euler": "Euler", "rk4": "RK4"}
@@ -402,7 +401,6 @@ def _about_network(run: Run) -> Iterator[Doubt]:
 
 
 # Run ----------------------------------------------------------------------------------------------
-# A run of Isaac Lab or mjlab: its files put together to a policy and a plant.
 
 
 _HEADING = "in training the yaw rate followed a heading: 0.5 · (heading error), inside of its range"

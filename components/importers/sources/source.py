@@ -16,7 +16,6 @@ from mjrig.core.errors import SceneError
 from mjrig.core.names import listed
 
 # Run folder ---------------------------------------------------------------------------------------
-# Files of a run that belong together: a folder for its files, and what lies beside a file.
 
 
 ENV, AGENT, DEPLOY = "env.yaml", "agent.yaml", "deploy.yaml"
@@ -86,7 +85,6 @@ def _beside(env: Path) -> Iterator[Path]:
 
 
 # Source -------------------------------------------------------------------------------------------
-# Source: the opened files of one import, before their stack is recognised.
 
 
 NETWORKS = (".onnx", ".pt")

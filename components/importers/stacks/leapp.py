@@ -31,7 +31,6 @@ from mjrig.core.files.decoding import reason
 from mjrig.core.names import how_many, listed
 
 # Bundle file --------------------------------------------------------------------------------------
-# BundleFile: a LEAPP bundle as the network of an import.
 
 
 #: Largest relative difference of gains that are constant.

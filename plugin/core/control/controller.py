@@ -24,7 +24,6 @@ from mjrig.core.properties.per_actuator import authored, resolved
 from mjrig.core.properties.scalar_kinds import Bool, Choice, Patterns
 
 # Control host -------------------------------------------------------------------------------------
-# What binds a controller: an articulation, a bare model, or nothing yet.
 
 
 class Rebindable(Protocol):

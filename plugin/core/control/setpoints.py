@@ -19,7 +19,6 @@ from mjrig.core.pattern_program import pattern_budget
 from mjrig.core.patterns import Slots, compile_pattern
 
 # Setpoints ---------------------------------------------------------------------------------------
-# Setpoints of one articulation's actuators, and leases: the exclusive right to write them.
 
 
 POSITION, VELOCITY, FEEDFORWARD = 0, 1, 2
@@ -640,7 +639,6 @@ class Seeds:
 
 
 # Keyframe hold ------------------------------------------------------------------------------------
-# KeyframeHold: setpoints pinned at a keyframe's pose until they are released.
 
 
 class Pinned(NamedTuple):

@@ -170,7 +170,6 @@ def _added_by_pth(folder: Path) -> list[str]:
 
 
 # Paths --------------------------------------------------------------------------------------------
-# Files: read with a limit, and found by the names a scene uses.
 
 
 PACKAGE = "package:"

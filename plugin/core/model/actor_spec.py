@@ -208,7 +208,6 @@ def _write_gains(spec: Any, actor: ActorDescription, edits: Edits, names: Collec
 
 
 # Actor spec ---------------------------------------------------------------------------------------
-# Part: the spec of one actor, before it is attached to the world.
 
 
 class Part:

@@ -21,7 +21,6 @@ from mjrig.core.scene.native_elements import NativeActuators, NativeJoints
 from mjrig.core.scene.pose import Rigid
 
 # Binding -----------------------------------------------------------------------------------------
-# Binding: which actuator drives which degree of freedom, or why it drives none.
 
 
 _TRN = mujoco.mjtTrn
@@ -410,7 +409,6 @@ def has_effect(factor: float) -> bool:
 
 
 # Actor model -------------------------------------------------------------------------------------
-# ActorModel: addresses of an actor in the compiled model, and its named states.
 
 
 Indices = npt.NDArray[np.intp]

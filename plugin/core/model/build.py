@@ -208,7 +208,6 @@ def check_actuation(parts: Sequence[Part]) -> None:
 
 
 # Collision ----------------------------------------------------------------------------------------
-# Collision groups: bodies that do not collide, as contact excludes.
 
 
 _WORLD_BODY = "world"

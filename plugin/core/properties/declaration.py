@@ -160,7 +160,6 @@ def shown(value: object) -> str:
 
 
 # Declaration -------------------------------------------------------------------------------------
-# Property: one declared, typed, described value of a class.
 
 
 T = TypeVar("T")

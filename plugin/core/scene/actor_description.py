@@ -36,7 +36,6 @@ from mjrig.core.scene.scene_sections import (
 )
 
 # Prop ---------------------------------------------------------------------------------------------
-# Prop: an object that needs no model file.
 
 
 class Prop(Component):
@@ -52,7 +51,6 @@ class Prop(Component):
 
 
 # Actor --------------------------------------------------------------------------------------------
-# ActorDescription: one robot or object of a scene, as the file describes it.
 
 
 USE_MOTORS = (

@@ -19,7 +19,6 @@ from mjrig.core.properties.scalar_kinds import Bool, Choice, Float, Int, Pattern
 from mjrig.core.scene.native_elements import INPUTS
 
 # Actuator sensor ----------------------------------------------------------------------------------
-# ActuatorSensor: a sensor on an actuator.
 
 
 #: Longest history of a control input or a reading.
@@ -217,7 +216,6 @@ def _own(item: object, owner: HasProperties) -> object:
 
 
 # Live readings ------------------------------------------------------------------------------------
-# LiveReadings: what an authored actuator can read in a running world.
 
 
 class LiveReadings(Protocol):
@@ -273,7 +271,6 @@ class RunningRobot(Protocol):
 
 
 # Actuator -----------------------------------------------------------------------------------------
-# Actuator: an actuator authored on top of what the model has.
 
 
 #: The properties that name the target of an actuator; exactly one is given.
@@ -624,7 +621,6 @@ def _copied(sensors: object) -> object:
 
 
 # Actuator view ------------------------------------------------------------------------------------
-# ActuatorView: several actuators read and written at once.
 
 
 T = TypeVar("T")

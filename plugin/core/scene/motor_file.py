@@ -25,7 +25,6 @@ from mjrig.core.scene.native_elements import NativeJoint
 from mjrig.core.yaml_text.yaml_document import Document
 
 # Friction numbers ---------------------------------------------------------------------------------
-# The coefficients of joint friction, declared once: for motor files and for JointFriction.
 
 
 @dataclass(frozen=True)
@@ -63,7 +62,6 @@ FRICTION = {
 
 
 # Motor parts --------------------------------------------------------------------------------------
-# Parts of a motor's file: its friction fits, drive and torque-speed limits.
 
 
 class FrictionLaw(StrEnum):
@@ -228,7 +226,6 @@ def known(part: Any, name: str) -> float:
 
 
 # Motor file ---------------------------------------------------------------------------------------
-# MotorFile: the declaration of a motor's file, in config/motors or beside a scene.
 
 
 MARK = "mjrig_motor"
@@ -415,7 +412,6 @@ class MotorMap(Property[Mapping[str, str]]):
 
 
 # Motor --------------------------------------------------------------------------------------------
-# Motor: one fit of a motor's file, and what follows from it.
 
 
 class ServoForm(NamedTuple):
@@ -505,7 +501,6 @@ class Motor:
 
 
 # Joint motor --------------------------------------------------------------------------------------
-# MotorOnJoint: the motor that a scene puts on one joint of a model.
 
 
 @dataclass(frozen=True)
@@ -522,7 +517,6 @@ class MotorOnJoint:
 
 
 # Library ------------------------------------------------------------------------------------------
-# The library of motors: bundled files by name, and files of one's own.
 
 
 #: The package and the folder in it that bundled motors are in.

@@ -13,7 +13,6 @@ import numpy as np
 from mjrig.core.arrays import FloatArray
 
 # Native actuator ----------------------------------------------------------------------------------
-# NativeActuator: the gains and limits of one of MuJoCo's own actuators, and how to change them.
 
 
 #: Bits of an input signature by name; a chart of an orientation is one of the last two.
@@ -312,7 +311,6 @@ def _listed(names: Sequence[str]) -> str:
 
 
 # Native joint -------------------------------------------------------------------------------------
-# NativeJoint: what a scene's `dynamics` can change of a joint, as a spec has it.
 
 
 _SLIDE = mujoco.mjtJoint.mjJNT_SLIDE
@@ -400,7 +398,6 @@ class NativeJoints:
 
 
 # Callbacks ----------------------------------------------------------------------------------------
-# MuJoCo's actuator callbacks while a model is compiled.
 
 
 ACTUATOR_CALLBACKS = ("act_dyn", "act_gain", "act_bias")

@@ -16,7 +16,6 @@ from mjrig.core.scene.scene_description import Placed, SceneDescription, describ
 from mjrig.core.scene.scene_sections import MAX_COPIES, Frame
 
 # Replicate ----------------------------------------------------------------------------------------
-# Copies of actors on grids; what is attached to a copied actor is copied with it.
 
 
 @dataclass(frozen=True)
@@ -112,7 +111,6 @@ def _own(actor: ActorDescription, below: list[Copy]) -> Iterator[Copy]:
 
 
 # Placement ----------------------------------------------------------------------------------------
-# From a scene to the actors that will be in the world: includes, copies, random draws.
 
 
 S = TypeVar("S", bound=SceneDescription)

@@ -6,7 +6,6 @@ from mjrig.core.errors import MjrigError, PropertyError
 from mjrig.core.properties.has_properties import HasProperties
 
 # Scene path ---------------------------------------------------------------------------------------
-# Paths of objects and properties in a scene: `dog.PDController.kp`, `scene.seed`.
 
 
 #: First name of paths to the scene itself: `scene.seed`.

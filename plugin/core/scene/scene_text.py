@@ -23,7 +23,6 @@ from mjrig.core.yaml_text.yaml_document import (
 from mjrig.core.yaml_text.yaml_edit import updated_text
 
 # Scene text ---------------------------------------------------------------------------------------
-# SceneText: the text a scene was read from, its data, and the text to save.
 
 
 FORMAT = 1

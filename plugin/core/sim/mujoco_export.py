@@ -39,7 +39,6 @@ from mjrig.core.sim.native_compile import Key
 from mjrig.core.sim.world import World
 
 # Lowered world ------------------------------------------------------------------------------------
-# LoweredWorld: a world with everything lowered that has a MuJoCo form, ready for export.
 
 
 _DISABLED = "it is disabled; its actuators are driven directly"
@@ -132,7 +131,6 @@ def lowered_controllers(world: World) -> list[ArticulationController]:
 
 
 # Export states ------------------------------------------------------------------------------------
-# Keyframes of an exported model: the states of a world, in the lowered layout.
 
 
 #: The keyframe that is the world right after a reset, setpoints included.

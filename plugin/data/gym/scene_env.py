@@ -26,7 +26,6 @@ from mjrig.core.sim.world import World
 from mjrig.data.gym.reward import Reward, as_number
 
 # Offscreen ----------------------------------------------------------------------------------------
-# Offscreen: pictures of a running world as arrays, in this process.
 
 
 class Offscreen:
@@ -75,7 +74,6 @@ def _without_a_screen() -> None:
 
 
 # Spaces -------------------------------------------------------------------------------------------
-# What an environment's numbers are: names and bounds of actions, names of observations.
 
 
 _NONE = (-np.inf, np.inf)

@@ -33,7 +33,6 @@ from mjrig.data.robot_logs.units import (
 )
 
 # Guessed times ------------------------------------------------------------------------------------
-# Which stamps of a topic are its times, and in which unit.
 
 
 #: Stamps are guessed in units of time by their size: more than so many of them are of 1970.
@@ -100,7 +99,6 @@ def _advances(stamps: Stamps) -> bool:
 
 
 # Guessed units ------------------------------------------------------------------------------------
-# Units of fields: by their names, by the positions', by their ranges.
 
 
 #: Radians beyond this are degrees; radians per second likewise.

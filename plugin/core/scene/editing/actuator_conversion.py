@@ -30,7 +30,6 @@ from mjrig.core.scene.placement import Placements
 from mjrig.core.scene.scene_description import Placed, SceneDescription, own_copy
 
 # Actuator conversion ------------------------------------------------------------------------------
-# Conversion of a model's position actuators to motors under a PDController, and back.
 
 
 _log = logging.getLogger("mjrig")
@@ -324,7 +323,6 @@ def _index(items: Sequence[K], item: K) -> int:
 
 
 # Motors -------------------------------------------------------------------------------------------
-# `use_motors` and `motors` of actors, when a world is built: what they add to an actor.
 
 
 #: The component that computes friction which depends on load and speed.

@@ -14,7 +14,6 @@ from mjrig.core.scene.editing.rename_and_remove import remove, rename
 from mjrig.core.scene.scene_description import SceneDescription
 
 # Actor --------------------------------------------------------------------------------------------
-# Actor: an actor of a scene, with handles to the elements of its model.
 
 
 class MotorSwitch:
@@ -91,7 +90,6 @@ class Actor(ActorDescription):
 
 
 # Scene --------------------------------------------------------------------------------------------
-# Scene: a description that can be edited by name: add actors, rename and remove elements.
 
 
 class Scene(SceneDescription):

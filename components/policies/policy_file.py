@@ -245,9 +245,6 @@ def given(part: HasProperties | None, name: str) -> Any:
 # Policy file --------------------------------------------------------------------------------------
 
 
-__all__ = ["PolicyFile", "given"]
-
-
 class PolicyFile(Component):
     """A network with its observation recipe, rate, joint order and action scale.
 

@@ -88,7 +88,7 @@ class FilePolicy(PolicyComponent, ABC):
 
     @property
     def policy_file(self) -> PolicyFile:
-        """The policy file that is in charge."""
+        """The file of the policy in charge."""
         return self._in_charge.policy
 
     @property

@@ -29,7 +29,6 @@ from mjrig.core.control.policy import (
 from mjrig.core.errors import MjrigError, PolicyError, PropertyError
 
 # Network batch ------------------------------------------------------------------------------------
-# Networks of a batch: all worlds in one call where that changes no bit, else one by one.
 
 #: Observations on which a call for all worlds is compared with calls for one.
 _TRIED = 1024

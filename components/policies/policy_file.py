@@ -15,7 +15,8 @@ from mjrig.core.arrays import FloatArray, frozen
 from mjrig.core.errors import MjrigError, PolicyError, PropertyError
 from mjrig.core.files.atomic_writes import write_atomically
 from mjrig.core.files.paths import Gate, read_limited
-from mjrig.core.names import Slots, how_many
+from mjrig.core.names import how_many
+from mjrig.core.patterns import Slots
 from mjrig.core.properties.collection_kinds import Samples, Table, a_name, a_number, anything
 from mjrig.core.properties.component import Component
 from mjrig.core.properties.has_properties import HasProperties
@@ -243,8 +244,6 @@ def given(part: HasProperties | None, name: str) -> Any:
 
 # Policy file --------------------------------------------------------------------------------------
 
-__all__ = ["PolicyFile", "given"]
-
 
 class PolicyFile(Component):
     """A network with its observation recipe, rate, joint order and action scale.
@@ -347,7 +346,7 @@ class PolicyFile(Component):
         made = cls.blank()
         made._path, made._admits, made._trusted = path, gate, trusted
         try:
-            made._begin(document.data)
+            made.assign(document.data)
             made.complete()
         except PropertyError as error:
             located = document.error(error.keys, str(error), at=error.at, about_key=error.about_key)

@@ -18,7 +18,6 @@ from mjrig.core.errors import SceneError
 from mjrig.core.names import listed, suggestion
 
 # Run folder ---------------------------------------------------------------------------------------
-# Files of a run that belong together: a folder for its files, and what lies beside a file.
 
 ENV, AGENT, DEPLOY = "env.yaml", "agent.yaml", "deploy.yaml"
 _DESCRIPTORS = "*IO_descriptors.yaml"

@@ -17,10 +17,6 @@ from mjrig.components.importers.sources.source import PolicySource
 from mjrig.components.importers.sources.vendor_file import VendorEntry, unread
 from mjrig.core.names import suggestion
 
-#: Physics timestep where the model's own does not divide the tick [s].
-USUAL_STEP = 0.002
-
-
 KEYS = (("joint_ids_map", "step_dt", "observations"),)
 _ROOT = (*KEYS[0], "stiffness", "damping", "default_joint_pos", "actions", "commands")
 _ACTION = ("scale", "offset", "clip", "joint_ids", "joint_names")

@@ -13,8 +13,8 @@ from mjrig.components.policies.terms.term import ObservationTerm, missing
 from mjrig.components.policies.terms.view import Indices, View
 from mjrig.core.arrays import FloatArray
 from mjrig.core.errors import BindingError
-from mjrig.core.names import Slots
 from mjrig.core.pattern_program import pattern_budget
+from mjrig.core.patterns import Slots
 from mjrig.core.properties.collection_kinds import Samples
 from mjrig.core.properties.scalar_kinds import Bool, Choice, Float, Patterns, Text
 

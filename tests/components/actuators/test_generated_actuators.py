@@ -202,8 +202,8 @@ def test_authored_actuators_move_a_robot_as_those_of_a_model_do(tally: Tally) ->
         else:
             assert snapshot is not None
             world.restore(snapshot)
-            for step in range(10, len(commands)):
-                robot.set_targets({"drive": commands[step]})
+            for command in commands[10:]:
+                robot.set_targets({"drive": command})
                 world.step()
             if [*data.qpos, *data.qvel, *data.act, *data.actuator_force] != states[-1]:
                 tally.found(f"{case}: another end after a snapshot was restored")

@@ -162,7 +162,7 @@ def in_mujoco(xml: str, commands: list[float]) -> list[list[float]]:
 @pytest.mark.campaign
 def test_authored_actuators_move_a_robot_as_those_of_a_model_do(tally: Tally) -> None:
     refused = 0
-    for rng in tally.cases("authored actuators against MuJoCo", 1500, 5_000, minutes=2.0):
+    for rng in tally.cases("authored actuators against MuJoCo", 60, 5_000, minutes=2.0):
         name, values = drawn(rng)
         option = option_text(rng)
         attributes = " ".join(f'{key}="{written(value)}"' for key, value in values.items())

@@ -12,7 +12,7 @@ from mjrig.components import PassthroughController, PDController
 from mjrig.core.control.sampler import FIELDS, BindingReader, SampleLog
 from mjrig.core.control.setpoints import Lease, Setpoints
 from mjrig.core.errors import BindingError, LeaseError
-from mjrig.core.names import Slots
+from mjrig.core.patterns import Slots
 from tests.campaign import Tally
 from tests.worlds import arm, hinge, make_robot, make_world
 

@@ -10,6 +10,7 @@ from mjrig.components import PDController
 from mjrig.data.recording.recording import ActorRecording, JointColumns, Recording
 from mjrig.lab.replay.players import interpolate, slerp
 from tests.plugin.lab.replay.recorded import biped, from_world
+from tests.wording import mentions
 from tests.worlds import ROVER, hinge, make_world, make_worlds, pd_of, refused
 
 
@@ -80,9 +81,8 @@ def test_kinematic_replay_notes_joints_beyond_their_range(run: Recording) -> Non
     qpos = actor.qpos.copy()
     qpos[50, 8] = 2.5
     far = replace(run, actors={"robot": replace(actor, qpos=qpos)})
-    assert (
-        "left_knee leaves its range here by 0.5"
-        in mjrig.replay(far, biped(), mode="kinematic").notes
+    assert mentions(
+        mjrig.replay(far, biped(), mode="kinematic").notes, "left_knee leaves its range here … 0.5"
     )
 
 
@@ -142,8 +142,6 @@ def test_a_base_without_a_name_is_matched() -> None:
 def test_an_ending_that_two_joints_have_is_no_match() -> None:
     with refused(
         mjrig.RecordingError,
-        "run.h5: the recorded 'x' is another robot than 'robot' here: 0 of its 2 joints are here, "
-        "missing: "
-        "a_swing, b_swing; here without a match: swing",
+        "run.h5: the recorded 'x' is another … 'robot' … 0 … 2 … a_swing, b_swing; …",
     ):
         mjrig.KinematicPlayer(recorded("a_swing", "b_swing"), make_world(hinge()))

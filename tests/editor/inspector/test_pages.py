@@ -7,7 +7,7 @@ from typing import Any
 from imgui_bundle import imgui
 
 from mjrig.core.sim.world import World
-from tests.editor.elements.zoo import COMPANY, company
+from tests.editor.inspector.zoo import COMPANY, company
 from tests.editor.windows import Bench
 
 JOINTS = ("root", "hip", "knee", "neck", "rail", "claw")

@@ -17,6 +17,7 @@ from mjrig.lab.report.content import ORANGE, ReportCurves, Series
 from mjrig.lab.report.output import plain
 from mjrig.lab.report.svg import curves_svg
 from tests.plugin.lab.replay.recorded import BIPED, biped, from_world, write_ticks
+from tests.wording import matches, mentions
 
 
 @pytest.fixture
@@ -76,7 +77,7 @@ def test_the_page_is_whole_and_needs_nothing_else(tmp_path: Path) -> None:
     for name in ("left_hip", "right_knee", "upright"):
         assert f">{name}" in text
     assert text.count("<svg") == 13
-    assert "kp of right_knee is 96 here, 80 in the recording: undoing it removes 100%" in text
+    assert mentions(text, "kp of right_knee is 96 … 80 … 100%")
 
 
 def test_the_summary_fits_a_screen() -> None:
@@ -84,10 +85,7 @@ def test_the_summary_fits_a_screen() -> None:
     lines = str(mjrig.replay(from_world(biped(), 150), world)).splitlines()
     assert len(lines) <= 24
     assert lines[0] == "run.h5: differs"
-    assert (
-        "  1. kp of right_knee is 96 here, 80 in the recording: "
-        "undoing it removes 100% of the position error"
-    ) in lines
+    assert any(matches(line, "  1. kp of right_knee is 96 … 80 … 100% …") for line in lines)
 
 
 def test_json_has_no_infinity() -> None:
@@ -181,15 +179,15 @@ def test_a_folder_is_replayed_with_one_table(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["nowhere.npz"], "nowhere.npz: there is no such file"),
-        (["p.yaml"], "p.yaml: there is no such file"),
+        (["nowhere.npz"], "nowhere.npz: there is no such …"),
+        (["p.yaml"], "p.yaml: there is no such …"),
     ],
 )
 def test_what_is_wrong_is_said_on_one_line(
     scene: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
 ) -> None:
     assert main(["replay", *arguments, "--scene", str(scene)]) == 1
-    assert capsys.readouterr().err == f"mjrig: {message}\n"
+    assert matches(capsys.readouterr().err, f"mjrig: {message}\n")
 
 
 def test_a_policy_needs_a_scene(

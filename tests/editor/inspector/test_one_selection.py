@@ -12,7 +12,7 @@ from mjrig.core.scene.editing.scene import Scene
 from mjrig.core.sim.world import World
 from mjrig.editor.panels.plots_panel import element_of
 from mjrig.editor.session.elements import Elements, split
-from tests.editor.elements.zoo import ZOO, company
+from tests.editor.inspector.zoo import ZOO, company
 from tests.editor.windows import Bench
 from tests.worlds import make_robot
 

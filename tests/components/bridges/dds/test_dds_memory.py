@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+from tests.patience import PATIENCE
+
 pytest.importorskip("cyclonedds", reason="needs the extra 'bridge'")
 
 #: A participant that announces itself every 2 ms instead of every few seconds; prints by how many
@@ -40,6 +42,6 @@ def test_discovery_does_not_fill_memory() -> None:
         subprocess.Popen([sys.executable, "-c", PARTICIPANT, number], stdout=subprocess.PIPE)
         for _ in range(2)
     ]
-    grown = [int(p.communicate(timeout=60)[0]) for p in programs]
+    grown = [int(p.communicate(timeout=PATIENCE)[0]) for p in programs]
 
     assert max(grown) < 200, f"grew by {grown} kB"  # by 800 in buffers of the usual size

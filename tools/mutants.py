@@ -495,8 +495,9 @@ def read_exempt(path: Path) -> dict[str, str]:
 
 
 def is_exempt(key: str, exempt: Mapping[str, str]) -> bool:
-    """Whether a constant, or one of its numbers, is declared."""
-    return key in exempt or key.partition("[")[0] in exempt
+    """Whether a constant, one of its numbers or its whole file is declared."""
+    names = key, key.partition("[")[0], f"{key.partition(':')[0]}:*"
+    return any(name in exempt for name in names)
 
 
 def find_package(name: str, root: Path) -> Path:

@@ -231,6 +231,7 @@ def _test_process(
     code: int = 99
     try:
         os.setsid()
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         log = os.open(work / "log", os.O_CREAT | os.O_WRONLY)
         null = os.open(os.devnull, os.O_RDONLY)
         for number, file in enumerate((null, log, log)):
@@ -266,15 +267,17 @@ def _test_process(
 
 def _wait(process: int, limit: float) -> str:
     end = time.monotonic() + limit
-    while True:
-        ended, status = os.waitpid(process, os.WNOHANG)
-        if ended or time.monotonic() > end:
-            break
-        time.sleep(0.02)
-    with suppress(ProcessLookupError):  # the tests' children end with them
-        os.killpg(process, signal.SIGKILL)
+    ended, status = 0, 0
+    try:
+        while not ended and time.monotonic() < end:
+            time.sleep(0.02)
+            ended, status = os.waitpid(process, os.WNOHANG)
+    finally:
+        with suppress(ProcessLookupError):  # the tests' children end with them
+            os.killpg(process, signal.SIGKILL)
+        if not ended:
+            os.waitpid(process, 0)
     if not ended:
-        os.waitpid(process, 0)
         return "timeout"
     code = os.waitstatus_to_exitcode(status)
     return {0: "passed", 1: "failed", 2: "failed", 5: "passed"}.get(code, "crash")
@@ -535,6 +538,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     exempt = read_exempt(chosen.root / "tools" / "mutants_exempt.toml")
     root = chosen.root.resolve()
     if not chosen.report:
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends the tests too
         for name in COMMON:
             with suppress(ImportError):
                 __import__(name)

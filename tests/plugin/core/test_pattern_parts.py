@@ -137,6 +137,27 @@ def test_compiling_takes_steps_for_letters_classes_and_instructions() -> None:
     assert _compiling("abc") == 3  # a plain name is not parsed
 
 
+@pytest.mark.parametrize(
+    ("pattern", "text", "matching", "compiling"),
+    [
+        ("(?>a|b)*c", "abab", 42, 56),
+        ("a*+b", "aaab", 48, 18),
+        ("(?=a|b).*c", "abc", 57, 68),
+        ("(?:^|a)*b", "aab", 69, 44),
+        ("(?:a|b)+_", "abab_", 19, 50),
+        (".*(?<!_)a", "b_ba", 67, 42),
+        (r"(a|b)_\1", "a_a", 19, 46),
+        ("(a)?(?(1)b|c)*", "abb", 48, 39),
+        ("[ab]{1,3}", "aba", 25, 54),
+    ],
+)
+def test_steps_do_not_change_by_accident(
+    pattern: str, text: str, matching: int, compiling: int
+) -> None:
+    """They decide which values a scene may contain."""
+    assert (_steps(pattern, text), _compiling(pattern)) == (matching, compiling)
+
+
 def test_one_more_instruction_than_3000_is_too_many() -> None:
     compile_pattern("x{0,1499}")
     with pytest.raises(BindingError, match="more than 3000 instructions"):

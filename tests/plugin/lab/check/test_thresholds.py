@@ -1,5 +1,7 @@
 """Where the pre-flight begins to report: each case is on one of the two sides of a threshold."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -195,7 +197,7 @@ def test_an_armature_that_differs_from_its_motor_by_a_percent(
         assert bool(_armatures(joint, **more)) is is_reported
 
 
-def _armatures(armature: float, **actor: object) -> list[tuple[object, object]]:
+def _armatures(armature: float, **actor: object) -> list[tuple[Any, Any]]:
     """Armatures, and those of the joint's motor, where they differ."""
     xml = f'''<mujoco><worldbody><body><joint name="knee" axis="0 1 0" armature="{armature}"/>
     <geom size=".1"/></body></worldbody><actuator><motor joint="knee"/></actuator></mujoco>'''

@@ -34,6 +34,7 @@ PARTS = [
     r"(a)?(?(1)b)", r"(a)|b(?(1)a|b)", r"(?i:(A))\1", r"(?i)(a)B\1", r"(a?)\1b", r"(a*?)\1b",
     r"(a|b)(?=_).\1", r"(a|b)(?!_).\1", r"(a)(?<=a)\1", r"(a|ab)(b?)\1", r"((a)b)\2\1?", r"(a)?\1",
     r"(a)?\1b|b", r"(?:(?=a).)?(b)\1", r"(_?)(?:a|b)\1$",
+    r"(a)?(b)(?(1)a|_)\2", r"(a)?(b)?\1?(?(2)a|_)", r"(_)?(a)?(b)?(?(2)b|a)\1?\3?",
     # flags
     "(?i:A)b", "(?i)AB|_", "(?-i:a)B?", "(?s:.)a", "(?x: a b )", "(?i:[^A])b", "(?a:a)b", "(?!)|a",
 ]  # fmt: skip
@@ -149,6 +150,7 @@ def test_compiling_takes_steps_for_letters_classes_and_instructions() -> None:
         (r"(a|b)_\1", "a_a", 19, 46),
         ("(a)?(?(1)b|c)*", "abb", 48, 39),
         ("[ab]{1,3}", "aba", 25, 54),
+        (r"__(a|b)\1", "__aa", 22, 49),
     ],
 )
 def test_steps_do_not_change_by_accident(

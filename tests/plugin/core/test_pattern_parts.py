@@ -7,7 +7,13 @@ from itertools import product
 import pytest
 
 from mjrig.core.errors import BindingError
-from mjrig.core.pattern_program import _count, pattern_budget
+from mjrig.core.pattern_program import (
+    TooManySteps,
+    _count,
+    begin_pattern,
+    pattern_budget,
+    spend,
+)
 from mjrig.core.patterns import NamePattern, compile_pattern
 
 TEXTS = ["".join(letters) for size in range(6) for letters in product("ab_", repeat=size)]
@@ -35,6 +41,7 @@ PARTS = [
     r"(a|b)(?=_).\1", r"(a|b)(?!_).\1", r"(a)(?<=a)\1", r"(a|ab)(b?)\1", r"((a)b)\2\1?", r"(a)?\1",
     r"(a)?\1b|b", r"(?:(?=a).)?(b)\1", r"(_?)(?:a|b)\1$",
     r"(a)?(b)(?(1)a|_)\2", r"(a)?(b)?\1?(?(2)a|_)", r"(_)?(a)?(b)?(?(2)b|a)\1?\3?",
+    r"(a)?(b)?(?(1)\2|_)", r"(?:(a)\1)?b", "(?>(?:a*)?)b",
     # flags
     "(?i:A)b", "(?i)AB|_", "(?-i:a)B?", "(?s:.)a", "(?x: a b )", "(?i:[^A])b", "(?a:a)b", "(?!)|a",
 ]  # fmt: skip
@@ -160,10 +167,26 @@ def test_steps_do_not_change_by_accident(
     assert (_steps(pattern, text), _compiling(pattern)) == (matching, compiling)
 
 
-def test_one_more_instruction_than_3000_is_too_many() -> None:
-    compile_pattern("x{0,1499}")
-    with pytest.raises(BindingError, match="more than 3000 instructions"):
-        compile_pattern("x{0,1500}")
+@pytest.mark.parametrize(
+    ("pattern", "reason"),
+    [
+        ("(?>(?:a*){2})b", "repeats something that may be empty"),
+        (r"(?:(a)\1){2}", "inside a repetition"),
+        (r"(?:x{0,1499})yz", "more than 3000 instructions"),
+    ],
+)
+def test_what_cannot_be_both_exact_and_bounded_is_rejected(pattern: str, reason: str) -> None:
+    with pytest.raises(BindingError, match=reason):
+        compile_pattern(pattern)
+
+
+def test_3000_instructions_and_60000_steps_are_the_most() -> None:
+    compile_pattern("x{0,1499}y")
+    with pattern_budget():
+        begin_pattern("x")
+        spend(60_000)
+        with pytest.raises(TooManySteps):
+            spend(1)
 
 
 def test_a_pattern_has_at_most_1000_letters() -> None:

@@ -9,10 +9,12 @@ import pytest
 
 from mjrig.components import PDController
 from mjrig.core.arrays import FloatArray
+from mjrig.lab.check.feedback_loops import Group
+from mjrig.lab.gains import stability_limits
 from mjrig.lab.gains.assignment import Wish, _with_mode, assign, twins
 from mjrig.lab.gains.gain_rows import rounded
 from mjrig.lab.gains.pose_sampling import SampledPoses, Seen, _along, _PoseSearch
-from mjrig.lab.gains.stability_limits import _lower_all, stable_shares
+from mjrig.lab.gains.stability_limits import _lower_all, _Search, stable_shares
 from mjrig.lab.responses.frequency_response import Mode
 from mjrig.lab.rollouts.actuator_selection import choose
 from tests.plugin.lab.gains.test_coupled import legs
@@ -156,3 +158,33 @@ def test_unstable_poses_are_searched_for_twelve_times() -> None:
     )
     _lower_all(search, poses, [], lambda i, share: (0.0, 0.0))
     assert len(searched) == 12
+
+
+class _Unstable(_Search):
+    """A search whose poses stay unstable."""
+
+    def _holds(self, group: Group) -> bool:
+        return False
+
+    def _factors(self, group: Group) -> Any:
+        return np.ones((3, 2))
+
+
+@pytest.mark.parametrize(("kv", "lowered"), [(0.992, [0, 1]), (0.9875, [0])])
+def test_joints_that_differ_by_a_percent_are_lowered_together_eight_times(
+    monkeypatch: pytest.MonkeyPatch, kv: float, lowered: list[int]
+) -> None:
+    monkeypatch.setattr(stability_limits, "growing_joints", lambda *_: np.ones(2, bool))
+    drives = [
+        SimpleNamespace(actor="dog", actuator=name, row=row, kv=value)
+        for name, row, value in zip("ab", np.eye(2), (1.0, kv), strict=True)
+    ]
+    group: Any = SimpleNamespace(
+        drives=drives, dofs=[0, 1], plant=SimpleNamespace(mass=np.eye(2)), loops=lambda *_: ()
+    )
+    search = _Unstable([], lambda i, share: (0.0, 0.0), {})
+    search._index = {("dog", "a"): 0, ("dog", "b"): 1}
+    search.share = [1.0, 1.0]
+    search._lower(group)
+    expected = [0.995**8 if i in lowered else 1.0 for i in range(2)]
+    assert search.share == pytest.approx(expected)

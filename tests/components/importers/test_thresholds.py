@@ -11,27 +11,26 @@ import pytest
 from mjrig.components.importers import preflight
 from mjrig.components.importers.isaac.observations import SensorPlace, imu_place
 from mjrig.components.importers.isaac.run import _differ
-from mjrig.components.importers.recordings.reader_helpers import finite
+from mjrig.components.importers.recordings.recorded_file import RecordedFile
+from mjrig.components.importers.sources.joint_matching import ImportCase, Matched
 from mjrig.components.importers.sources.vendor_file import VendorFile
 from mjrig.components.importers.stacks.beyond_mimic import OMEGA, recovered
 from mjrig.components.importers.stacks.leapp import BundleFile
 from mjrig.components.importers.stacks.rl_sar import _base
-from mjrig.components.importers.yaml_writer import timing
 from mjrig.components.policies.leapp import BundleTensor
 from mjrig.core.arrays import FloatArray
 from mjrig.core.errors import RecordingError, SceneError
 
-Parts = tuple[Any, Any, Any]
 
-
-def _parts(robot: dict[str, Any], **found: Any) -> Parts:
-    """What the checks read of a policy of one joint, its match and its robot."""
+def _case(robot: dict[str, Any], **found: Any) -> ImportCase:
+    """A policy of one joint, with what the checks read of it and of its robot."""
     usual = {
-        "trained": {}, "recovered": (), "controllers": None, "limits": None, "start": None,
-        "timestep": 0.002, "tick": 0.02, "default": [0.0],
+        "trained": {}, "recovered": (), "start": None, "timestep": 0.002, "tick": 0.02,
+        "default": [0.0],
     }  # fmt: skip
-    matched = SimpleNamespace(joints=["knee"])
-    return SimpleNamespace(**usual | found), matched, SimpleNamespace(**robot)
+    source: Any = SimpleNamespace(robot=SimpleNamespace(**robot))
+    policy: Any = SimpleNamespace(**usual | found)
+    return ImportCase(source, policy, Matched(("knee",), {}, ()))
 
 
 # Pre-flight -------------------------------------------------------------------------------------
@@ -42,8 +41,8 @@ def test_a_default_position_may_be_a_thousandth_out_of_range(
     outside: float, is_reported: bool
 ) -> None:
     for default in (1.0 + outside, -1.0 - outside):
-        parts = _parts({"range_of": lambda joint: (-1.0, 1.0)}, default=[default])
-        assert bool(list(preflight._about_ranges(*parts, False))) is is_reported
+        case = _case({"range_of": lambda joint: (-1.0, 1.0)}, default=[default])
+        assert bool(list(preflight._about_ranges(case, False))) is is_reported
 
 
 @pytest.mark.parametrize(("difference", "differs"), [(0.004, False), (0.00625, True)])
@@ -55,8 +54,8 @@ def test_parameters_of_the_training_differ_by_half_a_percent(
             "dof_value": lambda field, joint, value=0.02 * factor: value,
             "actuator_of": lambda joint: SimpleNamespace(effort_unit="N·m"),
         }
-        parts = _parts(robot, trained={"armature": [0.02]})
-        plant = list(preflight._compare_plant(parts[0], parts[1], "armature", parts[2]))
+        case = _case(robot, trained={"armature": [0.02]})
+        plant = list(preflight._compare_plant(case, "armature"))
         assert bool(plant) is differs
 
 
@@ -67,19 +66,18 @@ def test_a_held_kv_is_near_its_bound_from_one_and_beyond_it_from_two(
     number: float, form: str | None
 ) -> None:
     """h·kv/M of an inertia of 0.5 kg·m² with 2 ms."""
-    robot = {"inertias": lambda pose: {"knee": 0.5}, "timestep": 0.002}
-    findings = list(preflight._about_stability(*_parts(robot, kv=[number * 0.5 / 0.002])))
+    case = _case({"inertias": lambda pose: {"knee": 0.5}}, kv=[number * 0.5 / 0.002])
+    findings = list(preflight._about_stability(case))
     assert [f.form for f in findings] == ([] if form is None else [form])
 
 
 @pytest.mark.parametrize(("away", "is_reported"), [(0.04, False), (0.0625, True)])
 def test_a_start_away_from_the_model_by_three_degrees(away: float, is_reported: bool) -> None:
-    robot = SimpleNamespace(
-        model=SimpleNamespace(qpos0=np.zeros(1)),
-        actuator_of=lambda joint: SimpleNamespace(qpos_address=0),
-    )
-    found = SimpleNamespace(begin=preflight.Begin.RESET, start=None)
-    case: Any = SimpleNamespace(robot=robot, found=found, pose={"knee": away})
+    robot = {
+        "model": SimpleNamespace(qpos0=np.zeros(1)),
+        "actuator_of": lambda joint: SimpleNamespace(qpos_address=0),
+    }
+    case = _case(robot, begin=preflight.Begin.RESET, default=[away])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(preflight, "_about_height", lambda case: iter(()))
         assert bool(list(preflight._about_start(case))) is is_reported
@@ -126,12 +124,12 @@ def test_numbers_of_two_files_of_a_run_agree_as_single_precision_does(
 
 @pytest.mark.parametrize(("value", "is_read"), [(0.8e100, True), (1.25e100, False)])
 def test_numbers_beyond_1e100_are_damaged(value: float, is_read: bool) -> None:
-    rows = [[0.0], [-value]]
+    log, rows = RecordedFile(Path("log"), {}), [[0.0], [-value]]
     if is_read:
-        assert finite(Path("log"), "q", rows, (2, 1)).tolist() == rows
+        assert log.finite("q", rows, (2, 1)).tolist() == rows
     else:
         with pytest.raises(RecordingError, match="in row 1"):
-            finite(Path("log"), "q", rows, (2, 1))
+            log.finite("q", rows, (2, 1))
 
 
 @pytest.mark.parametrize(("difference", "agrees"), [(0.008, True), (0.0125, False)])
@@ -165,12 +163,12 @@ def test_gains_of_a_bundle_are_constant_to_five_digits(
 
 @pytest.mark.parametrize(("share", "is_whole"), [(0.8e-6, True), (1.25e-6, False)])
 def test_a_tick_is_a_whole_number_of_steps_to_a_millionth(share: float, is_whole: bool) -> None:
-    found: Any = SimpleNamespace(timestep=0.005, tick=0.02 * (1.0 + share))
+    case = _case({}, timestep=0.005, tick=0.02 * (1.0 + share))
     if is_whole:
-        assert timing(found, found) == (0.005, 4)
+        assert case.timing == (0.005, 4)
     else:
         with pytest.raises(SceneError, match="no multiple of its timestep"):
-            timing(found, found)
+            assert case.timing
 
 
 @pytest.mark.parametrize(("depth", "is_found"), [(4, True), (5, False)])

@@ -1,15 +1,15 @@
 """Every part of a pattern on all short texts, as in Python, and the steps that matching takes."""
 
 import re
-from contextlib import suppress
+from collections.abc import Callable
 from itertools import product
 
 import pytest
 
+from mjrig.core import pattern_program, patterns
 from mjrig.core.errors import BindingError
 from mjrig.core.pattern_program import (
     TooManySteps,
-    _count,
     begin_pattern,
     pattern_budget,
     spend,
@@ -80,24 +80,30 @@ def test_plain_names_with_dots_and_stars_match_as_in_python() -> None:
 # Steps ------------------------------------------------------------------------------------------
 
 
+def _counted(work: Callable[[], object]) -> int:
+    """Steps that some work takes, up to the limit of a value."""
+    steps: list[int] = []
+
+    def noted(count: int) -> None:
+        steps.append(count)
+        spend(count)
+
+    with pytest.MonkeyPatch.context() as patch, pattern_budget():
+        for module in (patterns, pattern_program):
+            patch.setattr(module, "spend", noted)
+        work()
+    return sum(steps)
+
+
 def _steps(pattern: str, text: str) -> int:
     """Steps to match a text with a pattern, compiling excluded."""
     with pattern_budget():
         own = NamePattern(pattern)
-    with pattern_budget(), suppress(BindingError):
-        own.fullmatch(text)
-        count = _count.get()
-        assert count is not None
-        return count._total
-    return 10**9
+    return _counted(lambda: own.fullmatch(text))
 
 
 def _compiling(pattern: str) -> int:
-    with pattern_budget():
-        NamePattern(pattern)
-        count = _count.get()
-        assert count is not None
-        return count._total
+    return _counted(lambda: NamePattern(pattern))
 
 
 @pytest.mark.parametrize(

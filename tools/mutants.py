@@ -341,7 +341,8 @@ class Package:
             plan = {"modules": probes, "track": track.name}
             outcome = run_tests(self.root, changed, {}, plan, limit=limit, stop=False)
             pairs = [line.rstrip("\n").split("\t") for line in track]
-        if outcome.status in ("crash", "timeout"):
+        broken = [test for test in outcome.failures if "::" not in test]  # not even collected
+        if broken or outcome.status in ("crash", "timeout"):
             raise SystemExit(f"{outcome.log}\nthe tests did not run to their end: {outcome.status}")
         tests_of: dict[str, set[str]] = defaultdict(set)
         for probe, test in pairs:

@@ -257,3 +257,11 @@ def test_a_joint_is_at_an_end_up_to_a_thousandth_of_the_amplitude(
         tmp_path, "limits", joint=joint, gains="kp: 50, kv: 10", limits="{amplitude: 0.2}"
     )
     assert low.verdict is verdict
+
+
+def test_gains_are_tested_at_half_and_at_twice_the_timestep(tmp_path: Path) -> None:
+    steps = {}
+    for result in _result(tmp_path, "timestep", gains="kp: 50, kv: 10"):
+        assert result.trace is not None
+        steps[result.case] = result.trace.time[1] - result.trace.time[0]
+    assert steps == {"h/2": pytest.approx(0.002), "2h": pytest.approx(0.008)}

@@ -273,5 +273,5 @@ def test_contacts_have_up_to_64_times_their_usual_room(
     monkeypatch.setattr(worker, "_in_room", in_room)
     monkeypatch.setattr(worker, "_rollouts", lambda experiment, results, *_: results)
     experiment: Any = SimpleNamespace(variations=[Variation()])
-    (result,) = worker._on_warp(experiment, lambda share: None)
-    assert result[0] == status
+    results: Any = worker._on_warp(experiment, lambda share: None)
+    assert [result[0] for result in results] == [status]

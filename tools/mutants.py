@@ -292,6 +292,7 @@ class Package:
     def __init__(
         self, path: Path, root: Path, tests: Sequence[str], out: Path,
         *, inline: bool = False, logic: bool = False, only: str = "*",
+        exempt: Mapping[str, str],
     ) -> None:  # fmt: skip
         self.root, self.tests, self.inline, self.logic = root, list(tests), inline, logic
         self.label = path.relative_to(root).as_posix()
@@ -308,6 +309,8 @@ class Package:
             for point in points(source.tree, inline=inline, logic=logic)
         }
         self.points = {k: p for k, p in self.points.items() if fnmatch.fnmatch(k, only)}
+        #: What is not declared to decide nothing.
+        self.tuned = {k: p for k, p in self.points.items() if not is_exempt(k, exempt)}
 
     def _save(self) -> None:
         self._file.parent.mkdir(parents=True, exist_ok=True)
@@ -326,12 +329,12 @@ class Package:
         """Find out which tests execute each constant; files that did not change are known."""
         known = set(self._data["map"])
         files = self._test_files()
-        is_complete = set(self.points) <= known and not fresh
+        is_complete = set(self.tuned) <= known and not fresh
         changed = [f for f in files if not is_complete or self._data["files"].get(f) != files[f]]
         if not changed:
             return
         print(
-            f"finding the tests of {len(self.points)} constants in {len(changed)} files", flush=True
+            f"finding the tests of {len(self.tuned)} constants in {len(changed)} files", flush=True
         )
         statements = self._statements()
         probes: dict[str, Any] = defaultdict(lambda: {"probes": []})
@@ -372,7 +375,7 @@ class Package:
         texts = {f: f.read_text() for f in sorted(files)}
         sources: dict[Path, Source] = {source.path: source for source in self.modules}
         found = {}
-        for key, (source, point) in self.points.items():
+        for key, (source, point) in self.tuned.items():
             if point.is_inline:
                 found[key] = self._inline_statements(source, point)
                 continue
@@ -394,10 +397,9 @@ class Package:
         return set()
 
     # Mutants
-    def run(self, *, budget: float, again: bool, exempt: Mapping[str, str]) -> None:
+    def run(self, *, budget: float, again: bool) -> None:
         """Try every change that has no result yet."""
-        names = {key for key in self.points if not is_exempt(key, exempt)}
-        work = [(key, label) for key in self.points if key in names for label in self._changes(key)]
+        work = [(key, label) for key in self.tuned for label in self._changes(key)]
         for number, (key, label) in enumerate(work, 1):
             tests = self._data["map"].get(key, [])
             tests = sorted(tests, key=lambda test: self._data["times"].get(test, 0.0))
@@ -442,13 +444,13 @@ class Package:
         return {"status": status, "by": by, "seconds": round(outcome.seconds, 1)}
 
     # Report
-    def summary(self, exempt: Mapping[str, str]) -> tuple[dict[str, int], list[str]]:
+    def summary(self) -> tuple[dict[str, int], list[str]]:
         """Counts of constants by state, and a line for each that is not held."""
         states: dict[str, list[str]] = defaultdict(list)
         lines = []
         for key in self.points:
             name = key if self.points[key][1].is_inline else key.partition("[")[0]
-            if is_exempt(key, exempt):
+            if key not in self.tuned:
                 states[name].append("exempt")
                 continue
             results = self._data["results"].get(key, {})
@@ -549,12 +551,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         tests = chosen.tests or nearest_tests(path, root)
         package = Package(
             path, root, tests, chosen.out,
-            inline=chosen.inline, logic=chosen.logic, only=chosen.only,
+            inline=chosen.inline, logic=chosen.logic, only=chosen.only, exempt=exempt,
         )  # fmt: skip
         if not chosen.report:
             package.map_tests(fresh=chosen.fresh, limit=chosen.limit)
-            package.run(budget=chosen.budget, again=chosen.again, exempt=exempt)
-        counts, lines = package.summary(exempt)
+            package.run(budget=chosen.budget, again=chosen.again)
+        counts, lines = package.summary()
         rows.append((package.label, counts))
         for line in lines:
             print(line)

@@ -1,12 +1,14 @@
 """Where policies decide by numbers: each case is on one of the two sides of a threshold."""
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import mjrig
+from mjrig.components.policies.batch_loop import _difference
 from mjrig.components.policies.policy_file import CommandInput
 from mjrig.components.policies.policy_loop import Commands
 from tests.components.policies import batch_variants as made
@@ -45,3 +47,22 @@ def test_worlds_in_a_call_may_differ_by_a_ten_thousandth(
     path = made.save(tmp_path / "grows.onnx", nodes, *ends, weights, None)
     near = mjrig.PolicyBatch(walking(tmp_path, path), 3, exact=False).policy()
     assert near.together is is_rounding
+
+
+@pytest.mark.parametrize(("worlds", "calls"), [(2, 512), (1000, 3)])
+def test_calls_are_compared_on_a_thousand_observations_of_three_sizes(
+    worlds: int, calls: int
+) -> None:
+    sizes: list[float] = []
+
+    def answer(rows: Any, *_: object) -> Any:
+        sizes.append(float(np.std(rows)))
+        return rows[:, :1].copy()
+
+    many: Any = SimpleNamespace(answer=answer)
+    one: Any = SimpleNamespace(
+        memory=lambda: None, restore=lambda memory: None, run=lambda row, tick: row[:1]
+    )
+    assert _difference(many, one, (worlds, 2000 // worlds + 50)) == 0.0
+    assert len(sizes) == calls
+    assert sizes[:3] == pytest.approx([0.1, 1.0, 10.0], rel=0.1)

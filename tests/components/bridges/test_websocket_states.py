@@ -10,6 +10,8 @@ from mjrig.components.bridges import websocket_server
 from mjrig.components.bridges.protocol import JSON, LARGEST, MSGPACK
 from mjrig.components.bridges.websocket_server import (
     MAX_UNANSWERED,
+    WebClient,
+    WebConnections,
     WebSockets,
     _size_of,
 )
@@ -168,3 +170,105 @@ def test_a_client_without_a_connection_gets_no_states(clock: _Clock) -> None:
 )
 def test_large_requests_count_for_several(size: int, count: int) -> None:
     assert _size_of(bytes(size)) == count
+
+
+# Connections ------------------------------------------------------------------------------------
+
+
+def _connection() -> Any:
+    """A connection as the server makes it; equal only to itself."""
+    connection = object.__new__(type("Connection", (), {}))
+    connection.transport, connection.remote_address = _Transport(), ("::1", 4711, 0, 0)
+    return connection
+
+
+def test_the_oldest_of_65_handshakes_is_dropped() -> None:
+    notes: deque[str] = deque()
+    connections = WebConnections(notes)
+    every = [_connection() for _ in range(64)]
+    for connection in every:
+        connections._opened(connection)
+    assert not notes
+    for _ in range(2):
+        connections._opened(_connection())
+    assert [c.transport.is_aborted for c in every] == [True, True] + [False] * 62
+    assert len(notes) == 2
+    connections.admit(_web_client(every[2]))  # its handshake is over: there is room again
+    connections._opened(_connection())
+    assert not any(c.transport.is_aborted for c in every[2:])
+
+
+def _web_client(connection: Any) -> WebClient:
+    server: Any = SimpleNamespace(call=lambda function, *arguments: function(*arguments))
+    return WebClient(server, connection, 3)
+
+
+def test_a_client_is_named_by_its_number_address_and_port() -> None:
+    assert _web_client(_connection()).name == "WebSocket client 3 (::1:4711)"
+    unknown = _connection()
+    unknown.remote_address = None
+    assert _web_client(unknown).name == "WebSocket client 3 (unknown address)"
+
+
+def test_a_client_that_ends_during_its_handshake_has_left() -> None:
+    connections, connection = WebConnections(deque()), _connection()
+    for is_open in (True, False):
+        connections._opened(connection)
+        client = _web_client(connection)
+        if not is_open:
+            connections._closed(connection)
+        connections.admit(client)
+        assert client.is_connected is is_open
+    connections._opened(connection)
+    connections.admit(client := _web_client(connection))
+    connections._closed(connection)
+    assert not client.is_connected
+
+
+@pytest.mark.parametrize(
+    ("parts", "is_closing", "written"),
+    [
+        ([b"a", b"b"], False, [b"ab"]),
+        ([], False, []),
+        ([b"a", b""], False, [b"a", b"end"]),
+        ([b""], False, [b"end"]),
+        ([b"a", b""], True, []),
+    ],
+)
+def test_a_connection_writes_once_and_nothing_when_it_ends(
+    parts: list[bytes], is_closing: bool, written: list[bytes]
+) -> None:
+    transport = _Transport()
+    transport.is_aborted = is_closing
+    transport.write_eof = lambda: transport.written.append(b"end")  # type: ignore[attr-defined]
+    connection: Any = SimpleNamespace(
+        transport=transport, protocol=SimpleNamespace(data_to_send=lambda: parts)
+    )
+    WebConnections(deque()).connection_class().send_data(connection)
+    assert transport.written == written
+
+
+@pytest.mark.parametrize(
+    ("clients", "origin", "status"),
+    [(1, None, 0), (2, None, 503), (3, None, 503), (0, "http://localhost:8000", 0),
+     (0, "http://example.com", 403)],
+)  # fmt: skip
+def test_a_server_with_all_its_clients_refuses_more(
+    clients: int, origin: str | None, status: int
+) -> None:
+    server = _Server(*[JSON] * clients)
+    server._max_clients = 2
+    connection: Any = SimpleNamespace(respond=lambda status, text: status)
+    request = SimpleNamespace(headers={"Origin": origin} if origin else {})
+    assert (server._refusal(connection, request) or 0) == status
+
+
+def test_requests_of_clients_that_left_are_dropped() -> None:
+    server = _Server(JSON, JSON)
+    server.clients[0].is_connected = False
+    server._requests = deque((b"{}", client, 1) for client in [*server.clients, server.clients[0]])
+    handled: list[Any] = []
+    assert server.take(lambda message, client, reply: handled.append(client))
+    assert handled == [server.clients[1]]
+    assert not server.take(lambda message, client, reply: handled.append(client))
+    assert len(handled) == 1

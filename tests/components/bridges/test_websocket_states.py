@@ -1,5 +1,8 @@
 """States that a WebSocket server sends: how often, and to readers that are slow."""
 
+import asyncio
+import select
+import socket
 from collections import deque
 from types import SimpleNamespace
 from typing import Any
@@ -14,6 +17,7 @@ from mjrig.components.bridges.websocket_server import (
     WebConnections,
     WebSockets,
     _size_of,
+    peer_has_left,
 )
 
 pytest.importorskip("websockets")
@@ -272,3 +276,53 @@ def test_requests_of_clients_that_left_are_dropped() -> None:
     assert handled == [server.clients[1]]
     assert not server.take(lambda message, client, reply: handled.append(client))
     assert len(handled) == 1
+
+
+# Peers that leave -------------------------------------------------------------------------------
+
+
+def _transport_of(peer: socket.socket | None, *, is_reading: bool = False) -> Any:
+    aborted: list[bool] = []
+    return SimpleNamespace(
+        get_extra_info=lambda name: peer,
+        is_reading=lambda: is_reading,
+        abort=lambda: aborted.append(True),
+        aborted=aborted,
+    )
+
+
+@pytest.mark.skipif(not hasattr(select, "POLLRDHUP"), reason="this system does not report it")
+def test_a_peer_has_left_when_it_closes_its_side() -> None:
+    here, there = socket.socketpair()
+    with here, there:
+        there.send(b"unread")
+        assert not peer_has_left(_transport_of(here))
+        there.shutdown(socket.SHUT_WR)
+        assert peer_has_left(_transport_of(here))
+    assert not peer_has_left(_transport_of(here))  # closed here
+    assert not peer_has_left(_transport_of(None))
+
+
+def test_connections_that_nothing_is_read_from_end_with_their_peer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(websocket_server, "WATCH_INTERVAL_S", 0.0)
+    monkeypatch.setattr(websocket_server, "peer_has_left", lambda transport: transport.left)
+    connections = WebConnections(deque())
+    cases = {}
+    for is_reading in (False, True):
+        for left in (False, True):
+            connection = _connection()
+            connection.transport = _transport_of(None, is_reading=is_reading)
+            connection.transport.left = left
+            connections._open[connection] = None
+            cases[is_reading, left] = connection.transport.aborted
+
+    async def watch() -> None:
+        task = asyncio.get_running_loop().create_task(connections.watch())
+        for _ in range(20):
+            await asyncio.sleep(0.0)
+        task.cancel()
+
+    asyncio.run(watch())
+    assert {case for case, aborted in cases.items() if aborted} == {(False, True)}

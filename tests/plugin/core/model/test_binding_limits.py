@@ -115,3 +115,25 @@ def test_spans_are_all_addresses_of_blocks(
 )
 def test_a_factor_whose_square_vanishes_has_no_effect(factor: float, has: bool) -> None:
     assert has_effect(factor) is has
+
+
+def test_plain_motors_can_be_replaced_wherever_they_are_in_the_model() -> None:
+    model = compiled('<motor joint="a"/><motor joint="a" gear="3" group="2"/>')
+    assert [b.native_obstacle for b in describe_actuators(model)] == ["", ""]
+
+
+def test_an_interpolation_without_samples_means_nothing() -> None:
+    model = compiled('<motor joint="a"/>')
+    for samples, is_obstacle in ((0, False), (3, True)):
+        model.actuator_history[0] = (samples, 1)
+        (binding,) = describe_actuators(model)
+        assert bool(binding.native_obstacle) is is_obstacle
+
+
+def test_an_actuator_without_a_known_target_is_named_by_its_kind() -> None:
+    model = compiled('<motor joint="a"/><adhesion body="b" gain="2" ctrlrange="0 1"/>')
+    _, adhesion = describe_actuators(model)
+    assert (adhesion.joint_id, adhesion.qpos_address, adhesion.dof_address) == (-1, -1, -1)
+    model.actuator_trntype[0] = int(mujoco.mjtTrn.mjTRN_UNDEFINED)
+    unknown, _ = describe_actuators(model)
+    assert (unknown.target, unknown.transmission) == ("unnamed_motor", "unknown")

@@ -124,7 +124,7 @@ def test_plain_motors_can_be_replaced_wherever_they_are_in_the_model() -> None:
 
 def test_an_interpolation_without_samples_means_nothing() -> None:
     model = compiled('<motor joint="a"/>')
-    for samples, is_obstacle in ((0, False), (3, True)):
+    for samples, is_obstacle in ((0, False), (1, True)):
         model.actuator_history[0] = (samples, 1)
         (binding,) = describe_actuators(model)
         assert bool(binding.native_obstacle) is is_obstacle

@@ -231,6 +231,7 @@ def _test_process(
     code: int = 99
     try:
         os.setsid()
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         log = os.open(work / "log", os.O_CREAT | os.O_WRONLY)
         null = os.open(os.devnull, os.O_RDONLY)
         for number, file in enumerate((null, log, log)):
@@ -266,15 +267,17 @@ def _test_process(
 
 def _wait(process: int, limit: float) -> str:
     end = time.monotonic() + limit
-    while True:
-        ended, status = os.waitpid(process, os.WNOHANG)
-        if ended or time.monotonic() > end:
-            break
-        time.sleep(0.02)
-    with suppress(ProcessLookupError):  # the tests' children end with them
-        os.killpg(process, signal.SIGKILL)
+    ended, status = 0, 0
+    try:
+        while not ended and time.monotonic() < end:
+            time.sleep(0.02)
+            ended, status = os.waitpid(process, os.WNOHANG)
+    finally:
+        with suppress(ProcessLookupError):  # the tests' children end with them
+            os.killpg(process, signal.SIGKILL)
+        if not ended:
+            os.waitpid(process, 0)
     if not ended:
-        os.waitpid(process, 0)
         return "timeout"
     code = os.waitstatus_to_exitcode(status)
     return {0: "passed", 1: "failed", 2: "failed", 5: "passed"}.get(code, "crash")
@@ -289,6 +292,7 @@ class Package:
     def __init__(
         self, path: Path, root: Path, tests: Sequence[str], out: Path,
         *, inline: bool = False, logic: bool = False, only: str = "*",
+        exempt: Mapping[str, str],
     ) -> None:  # fmt: skip
         self.root, self.tests, self.inline, self.logic = root, list(tests), inline, logic
         self.label = path.relative_to(root).as_posix()
@@ -305,6 +309,8 @@ class Package:
             for point in points(source.tree, inline=inline, logic=logic)
         }
         self.points = {k: p for k, p in self.points.items() if fnmatch.fnmatch(k, only)}
+        #: What is not declared to decide nothing.
+        self.tuned = {k: p for k, p in self.points.items() if not is_exempt(k, exempt)}
 
     def _save(self) -> None:
         self._file.parent.mkdir(parents=True, exist_ok=True)
@@ -323,12 +329,12 @@ class Package:
         """Find out which tests execute each constant; files that did not change are known."""
         known = set(self._data["map"])
         files = self._test_files()
-        is_complete = set(self.points) <= known and not fresh
+        is_complete = set(self.tuned) <= known and not fresh
         changed = [f for f in files if not is_complete or self._data["files"].get(f) != files[f]]
         if not changed:
             return
         print(
-            f"finding the tests of {len(self.points)} constants in {len(changed)} files", flush=True
+            f"finding the tests of {len(self.tuned)} constants in {len(changed)} files", flush=True
         )
         statements = self._statements()
         probes: dict[str, Any] = defaultdict(lambda: {"probes": []})
@@ -338,7 +344,8 @@ class Package:
             plan = {"modules": probes, "track": track.name}
             outcome = run_tests(self.root, changed, {}, plan, limit=limit, stop=False)
             pairs = [line.rstrip("\n").split("\t") for line in track]
-        if outcome.status in ("crash", "timeout"):
+        broken = [test for test in outcome.failures if "::" not in test]  # not even collected
+        if broken or outcome.status in ("crash", "timeout"):
             raise SystemExit(f"{outcome.log}\nthe tests did not run to their end: {outcome.status}")
         tests_of: dict[str, set[str]] = defaultdict(set)
         for probe, test in pairs:
@@ -368,7 +375,7 @@ class Package:
         texts = {f: f.read_text() for f in sorted(files)}
         sources: dict[Path, Source] = {source.path: source for source in self.modules}
         found = {}
-        for key, (source, point) in self.points.items():
+        for key, (source, point) in self.tuned.items():
             if point.is_inline:
                 found[key] = self._inline_statements(source, point)
                 continue
@@ -390,10 +397,9 @@ class Package:
         return set()
 
     # Mutants
-    def run(self, *, budget: float, again: bool, exempt: Mapping[str, str]) -> None:
+    def run(self, *, budget: float, again: bool) -> None:
         """Try every change that has no result yet."""
-        names = {key for key in self.points if not is_exempt(key, exempt)}
-        work = [(key, label) for key in self.points if key in names for label in self._changes(key)]
+        work = [(key, label) for key in self.tuned for label in self._changes(key)]
         for number, (key, label) in enumerate(work, 1):
             tests = self._data["map"].get(key, [])
             tests = sorted(tests, key=lambda test: self._data["times"].get(test, 0.0))
@@ -438,13 +444,13 @@ class Package:
         return {"status": status, "by": by, "seconds": round(outcome.seconds, 1)}
 
     # Report
-    def summary(self, exempt: Mapping[str, str]) -> tuple[dict[str, int], list[str]]:
+    def summary(self) -> tuple[dict[str, int], list[str]]:
         """Counts of constants by state, and a line for each that is not held."""
         states: dict[str, list[str]] = defaultdict(list)
         lines = []
         for key in self.points:
             name = key if self.points[key][1].is_inline else key.partition("[")[0]
-            if is_exempt(key, exempt):
+            if key not in self.tuned:
                 states[name].append("exempt")
                 continue
             results = self._data["results"].get(key, {})
@@ -495,8 +501,9 @@ def read_exempt(path: Path) -> dict[str, str]:
 
 
 def is_exempt(key: str, exempt: Mapping[str, str]) -> bool:
-    """Whether a constant, or one of its numbers, is declared."""
-    return key in exempt or key.partition("[")[0] in exempt
+    """Whether a constant, one of its numbers or its whole file is declared."""
+    names = key, key.partition("[")[0], f"{key.partition(':')[0]}:*"
+    return any(name in exempt for name in names)
 
 
 def find_package(name: str, root: Path) -> Path:
@@ -534,6 +541,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     exempt = read_exempt(chosen.root / "tools" / "mutants_exempt.toml")
     root = chosen.root.resolve()
     if not chosen.report:
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends the tests too
         for name in COMMON:
             with suppress(ImportError):
                 __import__(name)
@@ -543,12 +551,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         tests = chosen.tests or nearest_tests(path, root)
         package = Package(
             path, root, tests, chosen.out,
-            inline=chosen.inline, logic=chosen.logic, only=chosen.only,
+            inline=chosen.inline, logic=chosen.logic, only=chosen.only, exempt=exempt,
         )  # fmt: skip
         if not chosen.report:
             package.map_tests(fresh=chosen.fresh, limit=chosen.limit)
-            package.run(budget=chosen.budget, again=chosen.again, exempt=exempt)
-        counts, lines = package.summary(exempt)
+            package.run(budget=chosen.budget, again=chosen.again)
+        counts, lines = package.summary()
         rows.append((package.label, counts))
         for line in lines:
             print(line)

@@ -154,13 +154,14 @@ def _slider(weight: float = 1.0, bottom: float = 0.0, floor: str = "plane") -> G
     <mujoco><option timestep="0.001"/><worldbody>
       <geom type="{floor}" size="{size}" pos="{at}" condim="1"/>
       <body pos="0 0 {0.1 + bottom}"><freejoint/>
-        <geom size="0.1" mass="{weight / 9.81}" condim="1"/>
-        <body><joint name="j" axis="0 1 0"/>
-          <inertial pos="0 0 0" mass="1e-6" diaginertia="1e-6 1e-6 1e-6"/>
+        <inertial pos="0 0 0" mass="1e-3" diaginertia="1e-5 1e-5 1e-5"/>
+        <body><joint name="j" type="slide" axis="1 0 0"/>
+          <geom size="0.1" mass="{weight / 9.81}" condim="1"/>
         </body>
       </body>
     </worldbody><actuator><motor name="m" joint="j"/></actuator></mujoco>"""
-    world = make_world(xml, [PDController(kp=1e-6, kv=1e-6)], velocity={"linear": [0.3, 0.0, 0.0]})
+    law = PDController(kp=10.0, kv=0.1)
+    world = make_world(xml, [law], velocity={"linear": [0.3, 0.0, 0.0]})
     if not bottom:
         world.step(1000)
     return GroundContacts(WorldHost(world, "robot"), ())

@@ -1,10 +1,13 @@
 """Where the pre-flight begins to report: each case is on one of the two sides of a threshold."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from mjrig.components import PDController
 from mjrig.core.findings import Level
+from mjrig.lab.check import contacts
 from mjrig.lab.check.closed_loop import Carrier, LinearPlant, Loop, is_stable, transition
 from mjrig.lab.check.preflight import findings
 from mjrig.lab.check.stability import highest_below, nearest_below
@@ -77,6 +80,17 @@ def test_floors_a_millimetre_apart_are_one(distance: float, are_one: bool) -> No
     ball = '<body pos="0 0 1"><freejoint/><geom size="0.1"/></body>'
     xml = f"<mujoco><worldbody>{floors}{ball}</worldbody></mujoco>"
     assert ("two-floors" in _kinds(xml)) is are_one
+
+
+def test_links_that_always_touch_do_so_at_the_start_and_in_twelve_poses(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Links that touch in one pose less than that are not reported."""
+    for poses, is_reported in ((12, False), (13, True)):
+        left = [{(1, 2)}] * poses + [set[tuple[int, int]]()] * 20
+        monkeypatch.setattr(contacts, "_touching", lambda *_, left=left: left.pop(0))
+        world = make_world(_chain((1.0, 0.03), (1.0, 0.03)))
+        assert bool(contacts.touching_always(world)) is is_reported
 
 
 # Start ------------------------------------------------------------------------------------------
@@ -196,7 +210,7 @@ def test_an_armature_that_differs_from_its_motor_by_a_percent(
         assert bool(_armatures(joint, **more)) is is_reported
 
 
-def _armatures(armature: float, **actor: object) -> list[tuple[object, object]]:
+def _armatures(armature: float, **actor: object) -> list[tuple[Any, Any]]:
     """Armatures, and those of the joint's motor, where they differ."""
     xml = f'''<mujoco><worldbody><body><joint name="knee" axis="0 1 0" armature="{armature}"/>
     <geom size=".1"/></body></worldbody><actuator><motor joint="knee"/></actuator></mujoco>'''

@@ -12,6 +12,7 @@ from mjrig.lab.responses.frequency_response import (
     FrequencyResponse,
     LinearGroup,
     Margins,
+    _around,
     measured,
     step_modes,
     why_unsettled,
@@ -127,6 +128,16 @@ def test_a_mode_that_stays_is_no_part_of_a_response(distance: float, settles: bo
     assert (max(mode.size for mode in modes) > 0.5) is settles
 
 
+@pytest.mark.parametrize("phase", np.linspace(0.0, math.pi, 40))
+def test_the_size_of_a_mode_is_exact_to_a_thousandth(phase: float) -> None:
+    """A position that swings without damping, seen with any phase."""
+    turn = 40.0 * STEP
+    a = np.array([[math.cos(turn), math.sin(turn)], [-math.sin(turn), math.cos(turn)]])
+    b = (np.eye(2) - a) @ np.array([math.cos(phase), math.sin(phase)])
+    (mode,) = step_modes(a, b, np.array([1.0]), STEP)
+    assert mode.size == pytest.approx(1.0, rel=7e-4)
+
+
 def test_the_size_of_a_growing_mode_is_that_within_one_period() -> None:
     rate = complex(5.0, 30.0)
     a, b = _joints(rate)
@@ -173,6 +184,27 @@ def test_a_drive_has_no_part_in_a_mode_that_it_moves_by_a_thousandth(
     moved: float, stable: bool
 ) -> None:
     assert _margins(0.01, moved).stable is stable
+
+
+def test_margins_are_sought_from_a_hundredth_of_the_slowest_mode_in_a_thousand_steps() -> None:
+    modes = np.exp(np.array([-20.0 + 200.0j, -300.0 + 0.0j]) * STEP)
+    frequency = _around(modes, STEP)
+    slowest = abs(-20.0 + 200.0j) / (2.0 * math.pi)
+    assert frequency[0] == pytest.approx(0.01 * slowest)
+    assert frequency[-1] == pytest.approx(0.5 / STEP)
+    quiet = frequency[frequency < 0.1 * slowest]
+    steps = 999.0 * math.log(10.0) / math.log(frequency[-1] / frequency[0])
+    assert len(quiet) == pytest.approx(steps, abs=8)
+
+
+def test_a_narrow_mode_is_looked_at_from_a_twentieth_to_fifty_of_its_widths() -> None:
+    hertz, width = 40.0, 0.002
+    mode = np.exp(2.0 * np.pi * (-width + 1j * hertz) * STEP)
+    frequency = _around(np.array([mode]), STEP)
+    above = (frequency - hertz) / width
+    beside = above[(above > 1e-3) & (above < 60.0)]
+    assert (beside[0], beside[-1]) == (pytest.approx(0.05, rel=0.01), pytest.approx(50.0, rel=0.01))
+    assert len(beside) == 25
 
 
 # Gain suite -------------------------------------------------------------------------------------
@@ -225,3 +257,11 @@ def test_a_joint_is_at_an_end_up_to_a_thousandth_of_the_amplitude(
         tmp_path, "limits", joint=joint, gains="kp: 50, kv: 10", limits="{amplitude: 0.2}"
     )
     assert low.verdict is verdict
+
+
+def test_gains_are_tested_at_half_and_at_twice_the_timestep(tmp_path: Path) -> None:
+    steps = {}
+    for result in _result(tmp_path, "timestep", gains="kp: 50, kv: 10"):
+        assert result.trace is not None
+        steps[result.case] = result.trace.time[1] - result.trace.time[0]
+    assert steps == {"h/2": pytest.approx(0.002), "2h": pytest.approx(0.008)}

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import mjrig
 from mjrig.components import PDController
 from mjrig.core.arrays import FloatArray
 from mjrig.core.errors import SceneError
+from mjrig.lab.rollouts import worker
 from mjrig.lab.rollouts.backends import Inline, Pool, drive
 from mjrig.lab.rollouts.experiment import Variation
 from mjrig.lab.rollouts.hosts import WorldHost
@@ -77,7 +79,7 @@ def test_a_chirp_is_over_if_a_thousandth_of_the_amplitude_is_left_to_move(
 ) -> None:
     signal = Signal(Kind.CHIRP, amplitude=0.5, duration=2.0)
     speed = way * signal.amplitude / signal.duration
-    positions = (speed * 0.001 * np.arange(2001)).tolist()
+    positions = speed * 0.001 * np.arange(2001, dtype=np.float64)
     assert is_over(positions, signal, 0.001) is expected
 
 
@@ -256,3 +258,20 @@ def test_a_bundle_of_more_than_a_gigabyte_is_rejected_before_it_is_read(tmp_path
         file.truncate(1_000_000_001)  # has no blocks on the disk
     with pytest.raises(SceneError, match="a bundle takes at most 1000000000"):
         Bundle.of(scene, [large])
+
+
+@pytest.mark.parametrize(("needed", "status"), [(60, "ok"), (70, "failed")])
+def test_contacts_have_up_to_64_times_their_usual_room(
+    monkeypatch: pytest.MonkeyPatch, needed: int, status: str
+) -> None:
+    """A world of MuJoCo Warp has room for a number of contacts, and reports that it is full."""
+
+    def in_room(rig: object, experiment: object, room: int, report: object) -> Any:
+        return [("ok", {}, "")], np.array([room < needed])
+
+    monkeypatch.setattr(worker, "_rig", lambda *_: None)
+    monkeypatch.setattr(worker, "_in_room", in_room)
+    monkeypatch.setattr(worker, "_rollouts", lambda experiment, results, *_: results)
+    experiment: Any = SimpleNamespace(variations=[Variation()])
+    results: Any = worker._on_warp(experiment, lambda share: None)
+    assert [result[0] for result in results] == [status]

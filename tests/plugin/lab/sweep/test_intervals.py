@@ -30,6 +30,13 @@ def test_wilson_solves_its_equation() -> None:
             assert abs(found.value - end) == pytest.approx(spread)
 
 
+def test_intervals_that_touch_overlap() -> None:
+    low, high = Interval(0.5, 0.4, 0.6), Interval(0.7, 0.6, 0.8)
+    assert low.overlaps(high) and high.overlaps(low)
+    apart = Interval(0.7, 0.61, 0.8)
+    assert not low.overlaps(apart) and not apart.overlaps(low)
+
+
 def test_wilson_refuses_what_cannot_be() -> None:
     with pytest.raises(ValueError, match="3 successes in 2 trials"):
         wilson(3, 2)

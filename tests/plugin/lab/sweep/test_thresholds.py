@@ -1,9 +1,13 @@
 """Where sweeps change: the largest space, and how fine an interval is."""
 
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pytest
 
 from mjrig.core.errors import PropertyError
+from mjrig.lab.sweep.optimisation import _Search
 from mjrig.lab.sweep.search_space import Choices, Space
 from mjrig.lab.sweep.seed_statistics import paired_difference, wilson
 
@@ -27,3 +31,26 @@ def test_intervals_contain_the_middle_95_percent() -> None:
     assert interval.high - interval.low == pytest.approx(2.0 * half, rel=0.02)
     rate = wilson(2000, 4000)
     assert rate.high - rate.low == pytest.approx(2.0 * 1.959964 * 0.5 / np.sqrt(4000.0), rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("trials", "workers", "is_batched", "asked"),
+    [(100, 1, True, 8), (100, 4, True, 8), (20, 4, True, 5), (5, 1, True, 5), (100, 1, False, 1)],
+)
+def test_eight_trials_of_a_search_are_tested_together_at_most(
+    monkeypatch: pytest.MonkeyPatch, trials: int, workers: int, is_batched: bool, asked: int
+) -> None:
+    """More would be chosen before the results of earlier ones are known."""
+    counts: list[int] = []
+
+    def ask(self: Any, count: int) -> None:
+        counts.append(count)
+        self._waiting.append([])
+
+    monkeypatch.setattr(_Search, "_ask", ask)
+    search = object.__new__(_Search)
+    search._study = SimpleNamespace(finished=lambda: 0)  # type: ignore[assignment]
+    search._runner = SimpleNamespace(is_batched=is_batched, workers=workers)  # type: ignore[assignment]
+    search._trials, search._open, search._waiting = trials, {}, []
+    assert search._next() == []
+    assert counts == [asked]

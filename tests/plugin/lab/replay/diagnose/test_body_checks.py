@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import mjrig
-from mjrig.lab.replay.diagnosis.body_checks import GROSS, BodyChecks
-from mjrig.lab.replay.diagnosis.short_predictions import ParameterFit
+from mjrig.lab.replay.diagnosis.body_hypotheses import GROSS, BodyFits
+from mjrig.lab.replay.diagnosis.predictions import ParameterFit
 from tests.places import SCENES
 
 
@@ -49,7 +49,7 @@ def names(promise_below: float, share: float, size: float = 0.1) -> set[str]:
     recorded = SimpleNamespace(plant=plant)
     pair = SimpleNamespace(robot=robot, base=object(), joints=(), recorded=recorded)
     segments: Any = OneSided(pair, size, promise_below, share)
-    return {finding.kind for finding, _ in BodyChecks(segments, world).run()}
+    return {finding.kind for finding, _ in BodyFits(segments, world).run()}
 
 
 @pytest.mark.parametrize(("promise", "fitted"), [(0.5, True), (0.0, False)])

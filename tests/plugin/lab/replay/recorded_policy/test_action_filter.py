@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mjrig.lab.replay.diagnosis.action_checks import action_line, recorded_filter
+from mjrig.lab.replay.diagnosis.action_hypotheses import action_line, recorded_filter
 
 
 def filtered(beta: float, held: float = 0.0, ticks: int = 120, joints: int = 5) -> tuple[

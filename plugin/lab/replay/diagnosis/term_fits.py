@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mjrig.core.arrays import FloatArray
-from mjrig.lab.replay.diagnosis.joint_order import assign
+from mjrig.lab.replay.diagnosis.order_hypotheses import assign
 from mjrig.lab.replay.matching import Indices
 
 #: A term with less relative error than this is the same: observations are float32.

@@ -1,0 +1,140 @@
+"""Hypothesis: one thing that may differ between a recording and here, and how it is tested.
+
+A hypothesis estimates candidates: other values than those here, with the share of the error that
+each explains. `table.py` lists all of them; `engine.py` asks, tries, ranks and checks.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum, IntEnum
+from typing import Any
+
+from mjrig.core.control.articulation import Articulation
+from mjrig.core.errors import MjrigError
+from mjrig.core.findings import Finding
+from mjrig.lab.replay.plant_edit import PlantEdit
+
+#: The share of an error that an explanation gets which may be a coincidence: below a claim.
+SUSPECTED = 0.6
+
+
+class Cost(IntEnum):
+    """What it costs to test a hypothesis; the engine asks the cheap ones first."""
+
+    #: Recorded values are compared; nothing is simulated.
+    COMPARE = 0
+    #: One run of the recording for each candidate.
+    RUN = 1
+    #: Dozens of short predictions for each parameter, then runs.
+    FIT = 2
+
+
+class Part(Enum):
+    """What a hypothesis is tested on, and what a finding of it is about.
+
+    `Case.missing` reports why a part cannot be judged.
+    """
+
+    VELOCITY = "recorded joint velocities"
+    TIMING = "steps of the policy's ticks"
+    ORDER = "listed joints of the policy"
+    START = "from the reset to the first tick"
+    ACTION = "from recorded actions to recorded targets"
+    OBSERVATION = "recorded observations against recomputed ones"
+    NETWORK = "recorded actions against the network's"
+    PRECISION = "bits of recorded values"
+    CONTROLLER = "precision of controllers"
+    PLANT = "gains, limits, joints and solver that the recording states or its efforts show"
+    SETPOINTS = "how the setpoints and states were read"
+    BODY = "masses, friction and other properties that the recording does not list"
+    STATE = "states that no physics step makes"
+    TRAINED = "the plant that a policy was trained with"
+
+
+#: A change of a robot that runs: makes it through a `PlantEdit`.
+Change = Callable[[PlantEdit], object]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """Another value, as the finding it would be, and how its effect is tried by running.
+
+    Attributes:
+        finding: its `share` is what recorded data show; None: it must be tried.
+        change: the robot and its change, made while the world runs.
+        run: the error with it, where it is no change of a running robot, or cannot be made so.
+        untried: the sentence if it cannot be tried; empty: then it is not mentioned.
+    """
+
+    finding: Finding
+    change: tuple[Articulation, Change] | None = None
+    run: Callable[[], float] | None = None
+    untried: str = ""
+
+
+@dataclass(frozen=True)
+class NotJudged:
+    """Something about a part that the recording does not show, and why."""
+
+    reason: str
+
+
+#: What a hypothesis answers about a case; a string is a note for the reader.
+Answers = Iterator[Finding | Candidate | NotJudged | str]
+#: The function of a hypothesis; it takes the kind of case that has its part.
+Estimate = Callable[[Any], Answers]
+
+
+class Case:
+    """What hypotheses are tested on: a recorded policy, a replay, or a policy in the loop."""
+
+    #: Parts that it can have.
+    parts: frozenset[Part] = frozenset()
+    #: Whether states are those of a real robot, with noise.
+    is_measured: bool = False
+
+    def missing(self, part: Part) -> str | None:
+        """Why a part is not judged; empty: it is; None: nothing about it is in question."""
+        return ""
+
+    def tried(self, candidate: Candidate) -> Finding:
+        """The finding with the share of the error that a run with the candidate removes.
+
+        Raises:
+            MjrigError: it cannot be tried.
+        """
+        raise MjrigError("nothing is run")
+
+    def tried_together(self, candidates: Sequence[Candidate]) -> float:
+        """The share that all changes remove together."""
+        return 0.0
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """One row of the table.
+
+    Attributes:
+        kind: what may differ, as its findings call it.
+        needs: the part of a case that it is tested on.
+        cost: the stage in which it is asked.
+        estimate: case → findings where recorded data show the effect, candidates where it must be
+            tried, and what cannot be judged.
+        until: it is asked only while everything before explains less than this share.
+        settles: parts that are not judged any more if it has a finding.
+        because: why they are not, for the reader; empty: its finding shows that.
+        consequence_of: parts or kinds; next to a finding of them its own is no second cause.
+        repeats: a part whose findings of the same kind show the same cause.
+        rests_on: a part that must agree for its own finding to be a claim.
+    """
+
+    kind: str
+    needs: Part
+    cost: Cost
+    estimate: Estimate
+    until: float = 2.0
+    settles: tuple[Part, ...] = ()
+    because: str = ""
+    consequence_of: tuple[Part | str, ...] = ()
+    repeats: Part | None = None
+    rests_on: Part | None = None

@@ -60,19 +60,16 @@ class Judgement:
 
     def findings(self) -> list[Finding]:
         """Causes without their consequences; what explains most is first."""
-        parts = {h.needs for h, _ in self.found}
-        kinds = {f.kind for _, f in self.found}
-        causes = [f for h, f in self.found if not {*h.consequence_of} & (parts | kinds)]
-        return ranked(f for f in causes if f in self._once())
+        return ranked(f for h, f in self.found if not self._is_consequence(h, f))
 
-    def _once(self) -> list[Finding]:
-        """Findings without those of a kind that an earlier part has too: it is one cause."""
-        return [
-            f
+    def _is_consequence(self, hypothesis: Hypothesis, finding: Finding) -> bool:
+        """Whether another finding here shows the same cause; each part has signs of its own."""
+        repeats = any(
+            f.kind == finding.kind != "sign" and h.needs is hypothesis.repeats
             for h, f in self.found
-            if f.kind == "sign"  # each part has its own
-            or not any(g.kind == f.kind and o.needs is h.repeats for o, g in self.found)
-        ]
+        )
+        found = {kind for h, f in self.found for kind in (h.needs, f.kind)}
+        return repeats or not found.isdisjoint(hypothesis.consequence_of)
 
 
 def ranked(findings: Sequence[Finding] | Iterator[Finding]) -> list[Finding]:

@@ -342,7 +342,7 @@ def tried_orders(case: ReplayCase) -> Iterator[Candidate]:
             for subject, change in ways.items():
                 with suppress(MjrigError):
                     recording = change(case.recording, actor.name, order)
-                    there, form = f"{subject}: {columns}", "joint order tried"
+                    there, form = f"{subject}: {name}", "joint order tried"
                     finding = replay_finding(
                         "joint order", some(moved), "as recorded", there, form,
                         subject=subject, order=name, columns=columns,

@@ -13,7 +13,7 @@ from mjrig.lab.replay.diagnosis.predictions import ParameterFit
 from mjrig.lab.replay.result import WITHIN, Replay
 from tests.places import SCENES
 from tests.plugin.data.robot_logs import simulated as sim
-from tests.plugin.lab.replay.diagnose.test_body_checks import OneSided
+from tests.plugin.lab.replay.diagnosis.test_body_hypotheses import OneSided
 
 #: Position, velocity and effort of a good and of a poor robot [rad, rad/s, N·m].
 NOISE = ((1e-4, 5e-3, 0.02), (1e-3, 3e-2, 0.1))

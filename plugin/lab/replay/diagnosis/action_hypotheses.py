@@ -17,8 +17,16 @@ from mjrig.core.arrays import FloatArray
 from mjrig.core.errors import MjrigError
 from mjrig.core.findings import Finding
 from mjrig.core.names import how_many, listed
-from mjrig.lab.replay.diagnosis.hypothesis import Answers, NotJudged
-from mjrig.lab.replay.diagnosis.policy_case import MAX_TICKS, PolicyCase, clipped, real_ticks
+from mjrig.lab.replay.diagnosis.hypothesis import (
+    EXACT,
+    MAX_SAMPLES,
+    MIN_OFFSET,
+    MIN_SAMPLES,
+    ROUNDING,
+    Answers,
+    NotJudged,
+)
+from mjrig.lab.replay.diagnosis.policy_case import PolicyCase, clipped, real_ticks
 from mjrig.lab.replay.finding import repair, replay_finding
 from mjrig.lab.replay.repairs import joint_slots, one_or_each, resolved, some
 
@@ -26,8 +34,6 @@ from mjrig.lab.replay.repairs import joint_slots, one_or_each, resolved, some
 # Lines through targets over actions, straight or through a first-order filter.
 
 
-#: Largest error of a target that a line leaves [rad or m], and as a share of how far it moves.
-STRAIGHT, RELATIVE = 1e-3, 1e-2
 #: A line passes through at least this share of the points: clipped ones are off it.
 MIN_ON_LINE = 0.3
 #: An action or a target that moves less determines no line [rad or m].
@@ -82,7 +88,7 @@ def recorded_filter(actions: FloatArray, targets: FloatArray, bound: float) -> f
         return None
     beta = float(np.median(found))
     agree = np.mean(np.abs(np.array(found) - beta) < 2 * ALIKE) > MAJORITY
-    if not agree or not 0.01 < beta < 1.0 + ALIKE:
+    if not agree or not ALIKE < beta < 1.0 + ALIKE:
         return None
     return 1.0 if abs(beta - 1.0) < ALIKE else float(f"{beta:.4g}")
 
@@ -111,12 +117,12 @@ def _through_most(
         if keep.sum() < least or np.ptp(columns[keep, 0]) < STILL:
             return None
         moved = float(np.ptp(wanted[keep]))
-        if moved < 1e-6:
+        if moved < ROUNDING:
             return None
         found, *_ = np.linalg.lstsq(columns[keep], wanted[keep], rcond=None)
         rest = np.abs(columns @ found - wanted)
         worst = float(rest[keep].max())
-        if worst < min(STRAIGHT, RELATIVE * moved):
+        if worst < min(MIN_OFFSET, EXACT * moved):
             return found.astype(np.float64), worst
         keep &= rest < max(np.median(rest[keep]) * 2.0, 1e-9)
     return None
@@ -126,14 +132,14 @@ def _through_most(
 # What recorded actions became, joint by joint.
 
 
-#: Relative difference of scales, and difference of offsets [rad or m], that counts.
-SCALE, OFFSET = 5e-3, 1e-3
+#: Relative difference of scales that counts.
+SCALE = 5e-3
 #: A target this far from its line was not set [rad].
 LOST = 2e-3
 #: Ticks by which setpoints may be late.
 MAX_LATE_TICKS = 5
-#: A clip is where so many reduced actions of a joint end, within this share of it.
-MIN_STOPPED, SAME_BOUND = 3, 1e-3
+#: Reduced actions end at a clip within this share of it.
+SAME_BOUND = 1e-3
 
 
 class Targets:
@@ -158,7 +164,7 @@ class Targets:
         q, v = (
             self.case.targets_at(self.joints, self.steps, row) for row in ("position", "velocity")
         )
-        still = (np.ptp(q, axis=0) < 1e-9) & (np.ptp(v, axis=0) > 1e-6)
+        still = (np.ptp(q, axis=0) < 1e-9) & (np.ptp(v, axis=0) > ROUNDING)
         return {j for j, s in zip(self.joints, still, strict=True) if s}
 
     def moved(self, joint: str, mode: str = "", steps: int = 0) -> FloatArray:
@@ -325,13 +331,15 @@ def action_clip(case: PolicyCase) -> Iterator[Finding]:
         free = np.abs(reached - action) < SAME_BOUND * np.maximum(np.abs(action), 1.0)
         most = max(most, float(np.abs(action[free]).max(initial=0.0)))
         less = np.abs(reached[~free & (np.abs(reached) < np.abs(action))])
-        if len(less) >= MIN_STOPPED and np.ptp(less) < SAME_BOUND * less.max():
+        if len(less) >= MIN_SAMPLES and np.ptp(less) < SAME_BOUND * less.max():
             stopped.append(float(less.mean()))
     kind = "action clip"
     if most > bound * (1.0 + SAME_BOUND):
         edit, there = repair("policy", "action.clip", None), f"not below {most:.4g}"
         yield replay_finding(kind, "", there, bound, kind, 1.0, (edit,), most=most)
-    elif stopped and np.ptp(stopped) < 1e-2 * max(stopped) and min(stopped) < 0.99 * bound:
+    elif (
+        stopped and np.ptp(stopped) < EXACT * max(stopped) and min(stopped) < (1.0 - EXACT) * bound
+    ):
         value = float(f"{np.mean(stopped):.4g}")
         edit = repair("policy", "action.clip", [-value, value])
         here, form = "none" if not np.isfinite(bound) else bound, "action clip recorded"
@@ -369,11 +377,11 @@ def target_clip(case: PolicyCase) -> Iterator[Finding]:
     if clip is None or isinstance(clip, str) or np.size(clip) > 2:
         return
     low, high = (-clip, clip) if np.ndim(clip) == 0 else (clip[0], clip[-1])
-    over = {
-        j: float(f"{t[np.abs(t).argmax()]:.4g}")
-        for j in targets.joints
-        if ((t := targets.moved(j, "absolute")) > high + OFFSET).any() or (t < low - OFFSET).any()
-    }
+    over = {}
+    for joint in targets.joints:
+        target = targets.moved(joint, "absolute")
+        if target.max() > high + MIN_OFFSET or target.min() < low - MIN_OFFSET:
+            over[joint] = float(f"{target[np.abs(target).argmax()]:.4g}")
     if over:
         kind, edit = "target clip", repair("policy", "action.clip_target", None)
         yield replay_finding(kind, some(list(over)), over, [low, high], kind, 1.0, (edit,))
@@ -396,17 +404,17 @@ def action_offset(case: PolicyCase) -> Iterator[Finding]:
     if authored == "default":
         change = {j: v - targets.pose.get(j, 0.0) for j, v in offsets.items()}
         change = {
-            j: c for j, c in change.items() if j not in targets.velocities and abs(c) > OFFSET
+            j: c for j, c in change.items() if j not in targets.velocities and abs(c) > MIN_OFFSET
         }
         if change:
             yield case.default_finding(change, "action offset", 1.0)
         return
     values = resolved(authored, joint_slots(case.file_joints), 0.0)
     here = dict(zip(targets.joints, values.tolist(), strict=True))
-    new = {j: float(f"{v:.6g}") for j, v in offsets.items() if abs(v - here[j]) > OFFSET}
+    new = {j: float(f"{v:.6g}") for j, v in offsets.items() if abs(v - here[j]) > MIN_OFFSET}
     if not new:
         return
-    as_pose = all(abs(v - targets.pose.get(j, 0.0)) < OFFSET for j, v in offsets.items())
+    as_pose = all(abs(v - targets.pose.get(j, 0.0)) < MIN_OFFSET for j, v in offsets.items())
     edit = repair("policy", "action.offset", "default")
     if not as_pose:
         edit = case.joint_edit("action.offset", authored, new, {j: here[j] for j in new})
@@ -418,15 +426,13 @@ def action_offset(case: PolicyCase) -> Iterator[Finding]:
 # Whether the network here does what was recorded, on the observations that were recorded.
 
 
-#: Actions that agree to this share of their size are of the same network.
-AGREES = 1e-2
 #: A recurrent state that was not recorded is forgotten after this share of the ticks.
 FORGOTTEN = 0.5
 
 
 def network(case: PolicyCase) -> Answers:
     """Feeds recorded observations to the network, in order, and compares its actions."""
-    rows = real_ticks(case.ticks)[:MAX_TICKS]
+    rows = real_ticks(case.ticks)[:MAX_SAMPLES]
     seen = case.ticks.observation[rows]
     try:
         here = case.policy.answers(seen).astype(np.float64)
@@ -442,11 +448,11 @@ def network(case: PolicyCase) -> Answers:
     # Recorded actions may be clipped already.
     either = clipped(here, case.action.get("clip"))
     off = np.minimum(np.abs(recorded - here), np.abs(recorded - either)).max(axis=1)
-    size = max(float(np.sqrt(np.mean(recorded**2))), 1e-6)
-    if float(off.max()) < AGREES * size:
+    size = max(float(np.sqrt(np.mean(recorded**2))), ROUNDING)
+    if float(off.max()) < EXACT * size:
         return
     late = off[int(FORGOTTEN * len(off)) :]
-    if remembers or (float(late.max()) < AGREES * size and not case.from_the_start):
+    if remembers or (float(late.max()) < EXACT * size and not case.from_the_start):
         yield NotJudged("the network's memory at the first recorded tick was not recorded")
         return
     beta, now = recorded_filter(here, recorded, np.inf), float(case.action.get("smoothing", 1.0))
@@ -457,7 +463,7 @@ def network(case: PolicyCase) -> Answers:
     if factor is None:
         values = {"error": float(off.max()) / size, "ticks": len(off), "terms_differ": False}
         yield replay_finding("network", "", "another", "this", "network", 1.0, **values)
-    elif abs(factor - 1.0) >= AGREES:  # but for a clip, which is judged with the targets
+    elif abs(factor - 1.0) >= EXACT:  # but for a clip, which is judged with the targets
         kind, there = "recorded actions", f"times {factor:.4g}"
         yield replay_finding(kind, "", there, "as the network gives them", kind, 1.0, factor=factor)
 
@@ -470,5 +476,5 @@ def _factor(recorded: FloatArray, here: FloatArray) -> float | None:
         return None
     slopes = np.array([line.slope for line in found])
     middle = float(np.median(slopes))
-    alike = np.abs(slopes - middle).max() < 1e-2 * abs(middle)
-    return middle if alike and max(abs(line.offset) for line in found) < OFFSET else None
+    alike = np.abs(slopes - middle).max() < EXACT * abs(middle)
+    return middle if alike and max(abs(line.offset) for line in found) < MIN_OFFSET else None

@@ -14,7 +14,7 @@ from mjrig.core.names import listed
 from mjrig.core.sim.plant_parameters import plant_of
 from mjrig.core.sim.world import World
 from mjrig.lab.findings.rendering import EACH
-from mjrig.lab.replay.diagnosis.hypothesis import Candidate, Change
+from mjrig.lab.replay.diagnosis.hypothesis import MAX_SAMPLES, NAMED, Candidate, Change
 from mjrig.lab.replay.diagnosis.plant_hypotheses import dynamics_fix
 from mjrig.lab.replay.diagnosis.predictions import EXACT, ParameterFit, Segments, size
 from mjrig.lab.replay.diagnosis.replay_case import ReplayCase
@@ -25,8 +25,6 @@ from mjrig.lab.replay.players import TargetsPlayer
 from mjrig.lab.replay.start_state import is_same_model
 from mjrig.lab.rollouts.tracks import advance
 
-#: A parameter is named if it removes this share of what short predictions miss.
-NAMED = 0.3
 #: Short predictions that miss by more than this are rarely those of the same robot with another
 #: mass or friction: setpoints, orders or units are wrong, unless one parameter explains all of it
 #: [rad/s or m/s].
@@ -339,8 +337,8 @@ def _ground_friction(model: mujoco.MjModel) -> float:
 # One step from every recorded state, compared with the next state.
 
 
-#: Steps to compare: more take time and show nothing else; and the fewest that show what is rare.
-MAX_SINGLE_STEPS, MIN_SINGLE_STEPS = 400, 10
+#: The fewest steps that show what is rare.
+MIN_STEPS = 10
 #: A change of velocity in one step that physics did not make [rad/s or m/s].
 JUMP = 1e-2
 #: With jumps in more than this share of the steps, it is the physics that differs.
@@ -354,7 +352,7 @@ def state_edits(case: ReplayCase) -> Iterator[Finding | str]:
     ) as player:
         pair = player.matches[0]
         rows = _single_steps(pair)
-        if len(player.matches) > 1 or player.ratio != 1.0 or len(rows) < MIN_SINGLE_STEPS:
+        if len(player.matches) > 1 or player.ratio != 1.0 or len(rows) < MIN_STEPS:
             return
         player.start()
         missed = np.array([_missed(player, pair, case.world, int(row)) for row in rows])
@@ -381,7 +379,7 @@ def _single_steps(pair: Match) -> Indices:
     recorded = pair.recorded
     if recorded.qvel is None:
         return np.empty(0, dtype=np.intp)
-    return np.flatnonzero(np.diff(recorded.step) == 1)[:MAX_SINGLE_STEPS]
+    return np.flatnonzero(np.diff(recorded.step) == 1)[:MAX_SAMPLES]
 
 
 def _missed(player: TargetsPlayer, pair: Match, world: World, row: int) -> FloatArray:

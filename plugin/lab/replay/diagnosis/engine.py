@@ -16,6 +16,7 @@ from mjrig.core.errors import MjrigError
 from mjrig.core.findings import Finding
 from mjrig.lab.findings.rendering import removes
 from mjrig.lab.replay.diagnosis.hypothesis import (
+    NAMED,
     SUSPECTED,
     Candidate,
     Case,
@@ -29,9 +30,6 @@ from mjrig.lab.replay.diagnosis.table import CAUSE, HYPOTHESES
 CONFIRMED = 2
 #: What short predictions alone explain by less may be anything: it is a suspicion.
 CERTAIN = 0.99
-#: States of a real robot are noisy, and short predictions from them are missed for that reason too:
-#: a run must confirm this share.
-CONFIRMED_BY_RUN = 0.3
 
 
 @dataclass
@@ -147,8 +145,8 @@ def _confirmed(case: Case, candidate: Candidate, by_run: bool) -> Iterator[Findi
     """A candidate that was fitted, with what a run confirms of it."""
     fitted = candidate.finding.share or 0.0
     confirmed = (case.tried(candidate).share or 0.0) if by_run else 0.0
-    if case.is_measured and confirmed <= CONFIRMED_BY_RUN:
-        return
+    if case.is_measured and confirmed <= NAMED:
+        return  # short predictions from noisy states are missed for that reason too
     share = max(fitted, confirmed)
     yield replace(candidate.finding, share=share if share > CERTAIN else SUSPECTED * share)
 

@@ -16,6 +16,22 @@ from mjrig.lab.replay.plant_edit import PlantEdit
 
 #: The share of an error that an explanation gets which may be a coincidence: below a claim.
 SUSPECTED = 0.6
+#: What short predictions or runs explain by less is not named: noise fits some of everything.
+NAMED = 0.3
+#: Numbers that differ relatively by less are equal, and values below are zero: files and float32
+#: round by less than a tenth of it.
+ROUNDING = 1e-6
+#: A relative error below this shows that one thing is computed from the other: what a regression
+#: over values of float32 leaves is a tenth of it, another cause leaves more.
+EXACT = 1e-2
+#: A difference of positions and targets that counts: encoders of joints resolve about this
+#: [rad or m].
+MIN_OFFSET = 1e-3
+#: Values of so many equal steps show a rate, a movement or a limit.
+MIN_SAMPLES = 3
+#: Samples that are compared: 4 to 8 s of common policies, in which every mistake shows; a limit of
+#: the time that it takes, about 0.1 ms for each.
+MAX_SAMPLES = 400
 
 
 class Cost(IntEnum):

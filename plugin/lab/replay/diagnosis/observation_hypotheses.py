@@ -10,7 +10,14 @@ import numpy as np
 from mjrig.core.arrays import FloatArray
 from mjrig.core.findings import Finding
 from mjrig.core.names import how_many, listed
-from mjrig.lab.replay.diagnosis.hypothesis import SUSPECTED, Answers, NotJudged
+from mjrig.lab.replay.diagnosis.hypothesis import (
+    EXACT,
+    MIN_OFFSET,
+    ROUNDING,
+    SUSPECTED,
+    Answers,
+    NotJudged,
+)
 from mjrig.lab.replay.diagnosis.order_hypotheses import (
     QUATERNIONS,
     quaternion_finding,
@@ -27,7 +34,7 @@ from mjrig.lab.replay.diagnosis.policy_case import (
     TermLayout,
     term_frames,
 )
-from mjrig.lab.replay.diagnosis.term_fits import CHANGED, EXACT, SAME, TermFit, best_fit, error
+from mjrig.lab.replay.diagnosis.term_fits import SAME, TermFit, best_fit, error
 from mjrig.lab.replay.finding import repair, replay_finding
 from mjrig.lab.replay.matching import Indices, match
 from mjrig.lab.replay.repairs import joint_slots, one_or_each, values_edit
@@ -36,12 +43,6 @@ from mjrig.lab.replay.repairs import joint_slots, one_or_each, values_edit
 TURNED = ("ProjectedGravity", "BaseLinearVelocity", "BaseAngularVelocity", "RelativeRotation")
 #: Terms whose order is sought: all permutations are tried, 720 with six.
 MAX_MOVED = 6
-#: A difference of positions that counts, far above the rounding of float32 [rad or m].
-POSITION = 1e-3
-#: A command below this is none: float32 rounds the smallest commands by less.
-ZERO = 1e-6
-#: A value above a clip by more than float32 rounds is outside of it, as a share of the clip.
-ROUNDING = 1e-6
 #: An arrangement of histories must leave less than this share of the error of the one here.
 REARRANGED = 0.3
 #: An order of a quaternion's numbers must leave less than this share of the error.
@@ -225,7 +226,7 @@ def _command(
     if commands.shape != recorded.shape:
         return
     differ = [i for i in range(term.size) if error(recorded[:, i], here[:, i]) > EXACT]
-    moved = [i for i in differ if np.abs(commands[:, i]).max() > ZERO]
+    moved = [i for i in differ if np.abs(commands[:, i]).max() > ROUNDING]
     if differ and not moved:
         kind, commanded = "recorded commands", [names[i] for i in differ]
         yield replay_finding(kind, term.name, "not zero", "zero", kind, 1.0, commands=commanded)
@@ -263,7 +264,7 @@ def _scale(
     kind = "command scale" if term.kind == "CommandTerm" else "observation scale"
     names, scale = _names(case, term), term.scale
     hidden = [names[i] for i in np.flatnonzero(np.isnan(fit.values))]
-    off = np.flatnonzero(~np.isnan(fit.values) & (np.abs(fit.values - 1.0) > CHANGED))
+    off = np.flatnonzero(~np.isnan(fit.values) & (np.abs(fit.values - 1.0) > SAME))
     new = {int(i): float(f"{scale[i] * fit.values[i]:.5g}") for i in off}
     old = {int(i): float(scale[i]) for i in off}
     written: Any = term.said.get("scale", 1.0)
@@ -298,7 +299,9 @@ def _offset(
     shift = np.divide(fit.values, term.scale, out=np.zeros(term.size), where=term.scale != 0.0)
     relative = _relative(case, term, shift)
     if relative is None:
-        change = {j: -float(s) for j, s in zip(term.joints, shift, strict=True) if abs(s) > 1e-3}
+        change = {
+            j: -float(s) for j, s in zip(term.joints, shift, strict=True) if abs(s) > MIN_OFFSET
+        }
         return case.default_finding(change, "refit", fit.share, term=term.name, **evidence)
     words = ("relative to the default pose", "absolute")
     there, now = words if relative else words[::-1]
@@ -312,11 +315,11 @@ def _relative(case: PolicyCase, term: LayoutTerm, shift: FloatArray) -> bool | N
     names = dict(zip(case.file_joints, case.policy.joints, strict=True))
     mine = np.array([pose.get(names.get(j, j), 0.0) for j in term.joints])
     here = bool(term.said.get("relative", True))
-    moved = np.abs(shift) > POSITION
-    if not np.abs(mine).max() > POSITION or not moved.any():
+    moved = np.abs(shift) > MIN_OFFSET
+    if not np.abs(mine).max() > MIN_OFFSET or not moved.any():
         return None
     off = np.abs(shift - (mine if here else -mine))
-    return None if off[moved | (np.abs(mine) > POSITION)].max() > POSITION else not here
+    return None if off[moved | (np.abs(mine) > MIN_OFFSET)].max() > MIN_OFFSET else not here
 
 
 def _order(
@@ -373,10 +376,9 @@ def _rounded(values: FloatArray) -> object:
 # The phase of a gait ------------------------------------------------------------------------------
 
 
-#: Periods that differ by a smaller share are the same: a slope over some turns is as exact.
-ALIKE = 5e-3
-#: A shift of the phase that is constant to this is one, and less is none [turns].
-CONSTANT = 5e-3
+#: Phases that differ by less are the same, and so are periods, by a share: a slope over some turns
+#: is as exact [turns].
+SAME_PHASE = 5e-3
 #: Squares of a sine and its cosine add up to 1 within this; other values do not.
 UNIT = 0.05
 #: A phase turns where its sine or cosine is larger than this; it is zero while a robot stands.
@@ -402,7 +404,7 @@ def gait_phase(case: PolicyCase, term: LayoutTerm) -> list[Finding]:
     periods = [_period(v, time, term) for v in (recorded, here)]
     if periods[0] is None or periods[1] is None:
         return [_other_phase(term, "gait phase still")]
-    if abs(periods[0] - periods[1]) < ALIKE * periods[1]:
+    if abs(periods[0] - periods[1]) < SAME_PHASE * periods[1]:
         return _shifted_phase(case, term, recorded, here, periods[1])
     if periods[0] < 0.0:
         return [_other_phase(term, "gait phase backwards")]
@@ -428,7 +430,7 @@ def _other_phase(term: LayoutTerm, form: str) -> Finding:
 def _is_phase(values: FloatArray, term: LayoutTerm) -> bool:
     """Whether values can be a phase: sines and cosines of one angle, zeros while standing."""
     if term.said.get("form") == "phase":
-        return bool(values.min() > -CONSTANT and values.max() < 1.0 + CONSTANT)
+        return bool(values.min() > -SAME_PHASE and values.max() < 1.0 + SAME_PHASE)
     half = values.shape[1] // 2
     size = values[:, :half] ** 2 + values[:, half:] ** 2
     return bool((np.minimum(np.abs(size - 1.0), np.abs(size)) < UNIT).all())
@@ -439,7 +441,7 @@ def _shifted_phase(
 ) -> list[Finding]:
     """A phase of the same period with another zero: another clock, or other offsets."""
     turning = np.stack([np.abs(v).max(axis=1) > TURNING for v in (recorded, here)])
-    if (turning[0] != turning[1]).mean() > CONSTANT and term.said.get("form") != "phase":
+    if (turning[0] != turning[1]).mean() > SAME_PHASE and term.said.get("form") != "phase":
         return [_other_phase(term, "gait phase stands")]
     both = turning.all(axis=0)
     if not both.any():
@@ -447,7 +449,7 @@ def _shifted_phase(
     ahead = _turns(recorded[both], term) - _turns(here[both], term)
     ahead = (ahead - ahead[:1] + 0.5) % 1.0 - 0.5 + ahead[:1]
     shift = (np.median(ahead, axis=0) + 0.5) % 1.0 - 0.5
-    if np.abs(ahead - np.median(ahead, axis=0)).max() > CONSTANT:
+    if np.abs(ahead - np.median(ahead, axis=0)).max() > SAME_PHASE:
         return [_other_phase(term, "gait phase drifts")]
     if _whole(shift):
         return []
@@ -465,7 +467,7 @@ def _shifted_phase(
 
 
 def _whole(turns: FloatArray) -> bool:
-    return bool(np.abs((turns + 0.5) % 1.0 - 0.5).max() < CONSTANT)
+    return bool(np.abs((turns + 0.5) % 1.0 - 0.5).max() < SAME_PHASE)
 
 
 def _first_tick(case: PolicyCase) -> float:

@@ -18,7 +18,7 @@ from mjrig.core.names import Slots, how_many, listed
 from mjrig.core.sim.plant_parameters import delay_steps, plant_of
 from mjrig.core.sim.world import World
 from mjrig.lab.replay.diagnosis.control_law import exceeded
-from mjrig.lab.replay.diagnosis.hypothesis import Candidate
+from mjrig.lab.replay.diagnosis.hypothesis import ROUNDING, Candidate
 from mjrig.lab.replay.diagnosis.loop_case import LoopCase
 from mjrig.lab.replay.diagnosis.replay_case import ReplayCase
 from mjrig.lab.replay.finding import repair, replay_finding
@@ -31,8 +31,6 @@ from mjrig.lab.rollouts.world_copy import twin
 # Differences between two plants.
 
 
-#: Numbers with a smaller relative difference are equal: files round.
-SAME = 1e-6
 #: Properties that do not affect how setpoints move a robot.
 NOT_COMPARED = ("joint_order", "model_hash", "mujoco")
 #: Properties that affect only a policy, never recorded setpoints.
@@ -124,7 +122,7 @@ def differences(
 
 def _same(a: object, b: object) -> bool:
     if isinstance(a, int | float) and isinstance(b, int | float):
-        return bool(a == b or np.isclose(a, b, rtol=SAME, atol=1e-12))
+        return bool(a == b or np.isclose(a, b, rtol=ROUNDING, atol=1e-12))
     if isinstance(a, list | tuple) and isinstance(b, list | tuple):
         return len(a) == len(b) and all(map(_same, a, b))
     return a == b
@@ -226,7 +224,7 @@ def _gains(robot: Articulation, what: str, wanted: Mapping[str, float]) -> list[
         mine = {i: wanted[b.joint] for i, b in enumerate(component.bindings) if b.joint in wanted}
         # The model's own range stays below what the controller allows.
         held = what == "torque_limit" and any(
-            _model_limit(component.bindings[i]) < v * (1.0 - 1e-6) for i, v in mine.items()
+            _model_limit(component.bindings[i]) < v * (1.0 - ROUNDING) for i, v in mine.items()
         )
         if mine and not held:
             here = {i: float(gains[what][i]) for i in mine}

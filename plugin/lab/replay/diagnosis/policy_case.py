@@ -22,7 +22,7 @@ from mjrig.core.errors import RecordingError
 from mjrig.core.findings import Finding, RepairEdit
 from mjrig.core.sim.world import World
 from mjrig.data.recording.recording import PolicyTicks, Recording
-from mjrig.lab.replay.diagnosis.hypothesis import Case, Part
+from mjrig.lab.replay.diagnosis.hypothesis import MAX_SAMPLES, MIN_SAMPLES, Case, Part
 from mjrig.lab.replay.finding import replay_finding
 from mjrig.lab.replay.matching import Indices, Match
 from mjrig.lab.replay.repairs import joint_slots, some, values_edit
@@ -172,14 +172,9 @@ def _size(
 # Observations recomputed from recorded states by the policy here; nothing is simulated.
 
 
-#: Ticks that are compared: 4 to 8 s of common policies, in which every mistake shows; a limit of
-#: the time that it takes, about 0.1 ms a tick.
-MAX_TICKS = 400
 #: Ticks that are enough for a judgement: with so many, sensors are judged only where the step
 #: before was recorded too, and therefore what they held.
 ENOUGH_TICKS = 15
-#: Fewer ticks than this show no interval and no movement.
-MIN_TICKS = 3
 
 
 @dataclass(frozen=True)
@@ -241,7 +236,7 @@ def recompute(
     ticks = actor.policy
     assert ticks is not None
     at = {int(s): i for i, s in enumerate(actor.step)}
-    rows = [p for p in real_ticks(ticks) if int(ticks.step[p]) in at][:MAX_TICKS]
+    rows = [p for p in real_ticks(ticks) if int(ticks.step[p]) in at][:MAX_SAMPLES]
     stale = sensors and not policy.needs_position_stage
     if not rows or ticks.observation.shape[1] != policy.observation.size:
         return None
@@ -338,8 +333,8 @@ class PolicyCase(Case):
             reason = self._without_terms()
             return reason and f"observation terms: {reason}"
         if part is Part.NETWORK:
-            seen = self.ticks.observation[real_ticks(self.ticks)[:MAX_TICKS]]
-            if len(seen) < MIN_TICKS or seen.shape[1] != self.policy.observation.size:
+            seen = self.ticks.observation[real_ticks(self.ticks)[:MAX_SAMPLES]]
+            if len(seen) < MIN_SAMPLES or seen.shape[1] != self.policy.observation.size:
                 return "the network: observations of another size were recorded"
             if set(self.joints) != set(self.policy.joints):
                 return "the network: actions of other joints were recorded"
@@ -349,7 +344,7 @@ class PolicyCase(Case):
         commands = self.match.recorded.commands
         if commands is None or set(self.joints) != set(self.policy.joints):
             return "action to target: no setpoints of the policy's joints were recorded"
-        if self.policy.tick_steps < MIN_TICKS:
+        if self.policy.tick_steps < MIN_SAMPLES:
             return ""
         moved = np.abs(np.diff(commands.position, axis=0)).max(axis=1) > 1e-9
         changes, steps = commands.step[1:][moved], self.ticks.step[real_ticks(self.ticks)]
@@ -366,7 +361,7 @@ class PolicyCase(Case):
             return "their sizes are not known"
         if self.recomputed is None:
             return "no states at policy ticks, or observations of another size were recorded"
-        few = len(self.recomputed.ticks) < MIN_TICKS
+        few = len(self.recomputed.ticks) < MIN_SAMPLES
         return "ticks here fall on other steps than in the recording" if few else ""
 
     @property

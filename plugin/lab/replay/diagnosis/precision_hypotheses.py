@@ -10,7 +10,8 @@ from mjrig.core.arrays import FloatArray
 from mjrig.core.errors import MjrigError
 from mjrig.core.findings import Finding
 from mjrig.core.sim.world import World
-from mjrig.lab.replay.diagnosis.policy_case import MAX_TICKS, LayoutTerm, PolicyCase, real_ticks
+from mjrig.lab.replay.diagnosis.hypothesis import MAX_SAMPLES, ROUNDING
+from mjrig.lab.replay.diagnosis.policy_case import LayoutTerm, PolicyCase, real_ticks
 from mjrig.lab.replay.diagnosis.replay_case import ReplayCase
 from mjrig.lab.replay.finding import repair, replay_finding
 from mjrig.lab.replay.repairs import joint_slots, resolved
@@ -20,22 +21,18 @@ from mjrig.lab.rollouts.world_copy import twin
 # Controllers that compute in another precision than the recording's: the difference begins tiny.
 
 
-#: Of a difference that is rounding, this share may stay with the right precision.
-ROUNDED = 1e-6
-
-
 def controller_precision(case: ReplayCase) -> Iterator[Finding]:
     """Controllers with which the same run in another precision is the recorded one."""
     try:
         copied = case.error(world=twin(case.world))
     except MjrigError:
         return  # its files are gone, or it was put together in Python
-    if abs(copied - case.before) > ROUNDED * case.before:
+    if abs(copied - case.before) > ROUNDING * case.before:
         return  # a copy does not repeat it: what differs is not in the scene
     for pair in case.matches:
         for label, here, other, world in _other_precisions(case.world, pair.robot.name):
             share = case.share(case.error(world=world))
-            if share > 1.0 - ROUNDED:
+            if share > 1.0 - ROUNDING:
                 edit, kind = repair("scene", f"{label}.precision", other), "precision"
                 yield replay_finding(kind, label, other, here, kind, share, (edit,))
 
@@ -162,7 +159,7 @@ def _targets(case: PolicyCase) -> Pair | None:
     slots = joint_slots(case.file_joints)
     scale = resolved(action.get("scale"), slots, 1.0)
     pose = resolved(case.said.get("default"), slots, 0.0)
-    rows = real_ticks(case.ticks)[:MAX_TICKS]
+    rows = real_ticks(case.ticks)[:MAX_SAMPLES]
     targets = case.targets_at(joints, case.ticks.step[rows], "position")
     outputs = case.ticks.action[rows][:, [case.joints.index(j) for j in joints]]
     clip = action.get("clip")

@@ -12,7 +12,7 @@ from mjrig.core.sim.world import World
 from mjrig.data.recording.recording import ActorRecording, Recording
 from mjrig.lab.replay.comparison import Comparison, compare
 from mjrig.lab.replay.diagnosis.control_law import with_laws
-from mjrig.lab.replay.diagnosis.hypothesis import Candidate, Case, Part
+from mjrig.lab.replay.diagnosis.hypothesis import MIN_SAMPLES, Candidate, Case, Part
 from mjrig.lab.replay.diagnosis.predictions import Segments
 from mjrig.lab.replay.matching import match
 from mjrig.lab.replay.plant_edit import CannotEdit, PlantEdit
@@ -29,8 +29,6 @@ SLOWLY = 0.3
 GROWN = 1e-5
 #: An order or a sign is suspected only for errors above this [rad or m].
 GROSS = 1e-2
-#: Another precision begins tiny: the error is not grown for at least so many samples.
-TINY = 3
 
 
 class ReplayCase(Case):
@@ -63,7 +61,7 @@ class ReplayCase(Case):
         """Why a part is not judged; empty: it is; None: nothing about it is in question."""
         if part is Part.CONTROLLER:
             grown, time = self.first_above(GROWN), self.comparison.time
-            begins_tiny = grown is None or grown > time[min(TINY, len(time) - 1)]
+            begins_tiny = grown is None or grown > time[min(MIN_SAMPLES, len(time) - 1)]
             return "" if begins_tiny and not self.comparison.bit_exact else None
         if part is Part.BODY and self.segments is None:
             return None

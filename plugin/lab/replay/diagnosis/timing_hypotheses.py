@@ -9,9 +9,16 @@ from mjrig.core.control.setpoints import POSITION
 from mjrig.core.findings import Finding
 from mjrig.core.names import listed
 from mjrig.core.sim.plant_parameters import plant_of
-from mjrig.lab.replay.diagnosis.hypothesis import Answers, Candidate, NotJudged
+from mjrig.lab.replay.diagnosis.hypothesis import (
+    MIN_OFFSET,
+    MIN_SAMPLES,
+    ROUNDING,
+    Answers,
+    Candidate,
+    NotJudged,
+)
 from mjrig.lab.replay.diagnosis.order_hypotheses import shifted
-from mjrig.lab.replay.diagnosis.policy_case import MIN_TICKS, PolicyCase, real_ticks
+from mjrig.lab.replay.diagnosis.policy_case import PolicyCase, real_ticks
 from mjrig.lab.replay.diagnosis.predictions import size
 from mjrig.lab.replay.diagnosis.replay_case import ReplayCase
 from mjrig.lab.replay.finding import repair, replay_finding
@@ -29,7 +36,7 @@ def ticks(case: PolicyCase) -> Iterator[Finding]:
     """Steps from tick to tick, and the step of the first tick."""
     rows = real_ticks(case.ticks)
     steps = case.ticks.step[rows]
-    if len(steps) < MIN_TICKS:
+    if len(steps) < MIN_SAMPLES:
         return
     every, here = round(float(np.median(np.diff(steps)))), case.policy.tick_steps
     if every != here:
@@ -133,8 +140,8 @@ def _phase(case: PolicyCase, recorded: int, here: int, off: int, wanted: str) ->
 # From the reset to the first tick -----------------------------------------------------------------
 
 
-#: Relative difference of gains, and difference of targets [rad or m], that counts.
-GAIN, POSE = 1e-3, 1e-3
+#: Relative difference of gains that counts.
+GAIN = 1e-3
 #: Values below this are zero: observations are float32.
 ZERO = 1e-9
 
@@ -239,12 +246,12 @@ def start_target(case: PolicyCase) -> Iterator[Finding]:
     columns = [_column(case, j) for j in joints]
     here: FloatArray = case.match.robot.setpoints.values[POSITION, columns].copy()
     recorded = case.targets_at(joints, np.arange(min(_stand(case), 2)), "position")[-1]
-    off = np.flatnonzero(np.abs(recorded - here) > POSE)
+    off = np.flatnonzero(np.abs(recorded - here) > MIN_OFFSET)
     if not off.size:
         return
     pose = case.policy.plant().joints.get("default_pose", {})
     default = np.array([pose.get(j, 0.0) for j in joints])
-    is_default = np.abs(recorded - default).max() < POSE
+    is_default = np.abs(recorded - default).max() < MIN_OFFSET
     new = "default" if is_default else [float(f"{v:.6g}") for v in recorded]
     authored = (case.said.get("start") or {}).get("target", "default")
     there, now = ({joints[i]: float(f"{v[i]:.6g}") for i in off} for v in (recorded, here))
@@ -271,9 +278,8 @@ def _column(case: PolicyCase, joint: str) -> int:
 # Velocities ---------------------------------------------------------------------------------------
 
 
-#: Steps that show a factor between velocities and positions, and the movement that they need, as
-#: a sum of squares [rad²/s²].
-MIN_STEPS, STANDS = 10, 1e-6
+#: Steps that show a factor between velocities and positions.
+MIN_STEPS = 10
 #: A unit is another if its factor differs by more than this share, and leaves less: backward
 #: differences of positions differ from velocities by some percent.
 OTHER_UNIT = 0.1
@@ -290,7 +296,7 @@ def velocity_units(case: PolicyCase) -> Iterator[Finding]:
     v = recorded.qvel[:, [j.dof.start for j in columns]][rows + 1]
     moved = (q[rows + 1] - q[rows]) / case.recording.timestep
     moving = float(np.sum(moved * moved))
-    if len(rows) < MIN_STEPS or moving < STANDS:
+    if len(rows) < MIN_STEPS or moving < ROUNDING:
         return
     factor = float(np.sum(v * moved)) / moving
     rest = float(np.sqrt(np.sum((v - factor * moved) ** 2) / np.sum(v * v))) if v.any() else 1.0

@@ -1,6 +1,6 @@
 """Hypotheses about observations: recorded terms against terms recomputed from recorded states."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from itertools import permutations
 from typing import Any
@@ -204,7 +204,9 @@ def _named(
         yield from _command(case, term, recorded, here)
     elif fit.kind != "unknown":
         evidence = {"before": fit.before, "after": fit.after, "ticks": len(case.observed[1].ticks)}
-        yield _FITTED[fit.kind](case, term, fit, evidence)
+        finding = _FITTED[fit.kind](case, term, fit, evidence)
+        if finding is not None:
+            yield finding
 
 
 def _term_clip(term: LayoutTerm, recorded: FloatArray) -> Iterator[Finding]:
@@ -290,7 +292,8 @@ def _sign(case: PolicyCase, term: LayoutTerm, fit: TermFit, evidence: Mapping[st
 
 def _offset(
     case: PolicyCase, term: LayoutTerm, fit: TermFit, evidence: Mapping[str, Any]
-) -> Finding:
+) -> Finding | None:
+    """Another zero; None: of positions it is too small to count."""
     if term.kind != "JointPositions":
         # The mean of anything is an offset: without an exact fit it proves nothing.
         share = fit.share if fit.after <= EXACT else min(fit.share, SUSPECTED)
@@ -302,6 +305,8 @@ def _offset(
         change = {
             j: -float(s) for j, s in zip(term.joints, shift, strict=True) if abs(s) > MIN_OFFSET
         }
+        if not change:
+            return None
         return case.default_finding(change, "refit", fit.share, term=term.name, **evidence)
     words = ("relative to the default pose", "absolute")
     there, now = words if relative else words[::-1]
@@ -357,7 +362,7 @@ def _fitted_clip(
 
 
 #: The finding of each kind of fit.
-_FITTED = {
+_FITTED: Mapping[str, Callable[..., Finding | None]] = {
     "scale": _scale,
     "sign": _sign,
     "offset": _offset,

@@ -425,7 +425,7 @@ class PolicyCase(Case):
         new = {j: float(f"{old[j] + c:.6g}") for j, c in change.items()}
         authored = self.said.get("default")
         edit = self.joint_edit("default", 0.0 if authored is None else authored, new, old)
-        there, now = (next(iter(v.values()), 0.0) if len(v) < 2 else v for v in (new, old))
+        there, now = (next(iter(v.values())) if len(v) < 2 else v for v in (new, old))
         kind, fix = "default_pose", (edit,)
         return replay_finding(kind, some(list(new)), there, now, form, share, fix, **evidence)
 

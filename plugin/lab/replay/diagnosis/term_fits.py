@@ -14,8 +14,9 @@ from mjrig.lab.replay.matching import Indices
 SAME = 2e-3
 #: A fit must leave less than this share of the error; the simplest of the exact ones is taken.
 BETTER = 0.5
-#: Latencies that are tried, in the recording and here [ticks].
-LAGS = (1, 2, 3)
+#: The largest latency that is tried, in the recording and here: sensors and networks of robots
+#: need less [ticks].
+MAX_LAG = 3
 #: A value that is less than this share of the others does not show its scale.
 LITTLE = 1e-3
 #: A factor must leave less than this share of a value's own size.
@@ -87,7 +88,7 @@ def _fits(recorded: FloatArray, here: FloatArray, before: float) -> Iterator[Ter
     order = likely(recorded, here)
     if (order != np.arange(len(order))).any():
         yield fit("order", order.astype(np.float64), here[:, order])
-    for lag in LAGS:
+    for lag in range(1, MAX_LAG + 1):
         if len(here) > 4 * lag:
             yield fit("latency", np.array([float(lag)]), here[:-lag], lag)
             early = error(recorded[:-lag], here[lag:])

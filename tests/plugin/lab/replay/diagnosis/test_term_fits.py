@@ -5,7 +5,6 @@ import pytest
 
 from mjrig.core.arrays import FloatArray
 from mjrig.lab.replay.diagnosis.term_fits import (
-    LAGS,
     TermFit,
     best_fit,
     error,
@@ -50,7 +49,7 @@ def test_each_change_is_named(kind: str, recorded: FloatArray) -> None:
     assert fitted(recorded).kind == kind
 
 
-@pytest.mark.parametrize("lag", [*LAGS, LAGS[-1] + 1, LAGS[-1] + 2, 2 * LAGS[-1]])
+@pytest.mark.parametrize("lag", range(1, 7))
 @pytest.mark.parametrize("late", [True, False])
 def test_latencies_are_sought_up_to_three_ticks(lag: int, late: bool) -> None:
     recorded = np.roll(HERE, lag if late else -lag, axis=0)

@@ -14,8 +14,8 @@ from mjrig.core.names import listed
 from mjrig.core.sim.plant_parameters import plant_of
 from mjrig.core.sim.world import World
 from mjrig.lab.findings.rendering import EACH
-from mjrig.lab.replay.diagnosis.hypothesis import MAX_SAMPLES, NAMED, Candidate, Change
-from mjrig.lab.replay.diagnosis.plant_hypotheses import dynamics_fix
+from mjrig.lab.replay.diagnosis.hypothesis import MAX_SAMPLES, NAMED, Alternative, Change
+from mjrig.lab.replay.diagnosis.plant_differences import dynamics_fix
 from mjrig.lab.replay.diagnosis.predictions import EXACT, ParameterFit, Segments, size
 from mjrig.lab.replay.diagnosis.replay_case import ReplayCase
 from mjrig.lab.replay.finding import repair, replay_finding
@@ -84,11 +84,11 @@ class PlantParameter:
     scans_always: bool = False
 
 
-def body(case: ReplayCase) -> Iterator[Candidate]:
+def body(case: ReplayCase) -> Iterator[Alternative]:
     """Properties that the recording does not list, fitted to short predictions."""
     assert case.segments is not None
     for finding, change in BodyFits(case.segments, case.world).run():
-        yield Candidate(finding, (case.segments.pair.robot, change))
+        yield Alternative(finding, (case.segments.pair.robot, change))
 
 
 class BodyFits:

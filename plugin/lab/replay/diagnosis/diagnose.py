@@ -23,7 +23,7 @@ from mjrig.data.recording.recording import PolicyTicks, Recording
 from mjrig.lab.findings.remedies import apply
 from mjrig.lab.replay.comparison import Comparison, compare
 from mjrig.lab.replay.diagnosis.engine import Judgement, check_repairs, judge, ranked
-from mjrig.lab.replay.diagnosis.hypothesis import Part
+from mjrig.lab.replay.diagnosis.hypothesis import Aspect
 from mjrig.lab.replay.diagnosis.loop_case import LoopCase
 from mjrig.lab.replay.diagnosis.policy_case import (
     PolicyCase,
@@ -33,6 +33,7 @@ from mjrig.lab.replay.diagnosis.policy_case import (
     schedule_of,
 )
 from mjrig.lab.replay.diagnosis.replay_case import ROUND_OFF, ReplayCase
+from mjrig.lab.replay.diagnosis.table import HYPOTHESES
 from mjrig.lab.replay.diagnosis.timing_hypotheses import begins_later
 from mjrig.lab.replay.matching import Match, match
 from mjrig.lab.replay.players import TargetsPlayer
@@ -56,7 +57,7 @@ class PolicyDiagnosis(LoopCase):
             )
         if trained.recovered:
             notes.append(f"recovered, not read: {', '.join(trained.recovered)}")
-        return judge(self).findings(), notes
+        return judge(self, HYPOTHESES).findings(), notes
 
 
 # A recorded policy --------------------------------------------------------------------------------
@@ -116,7 +117,7 @@ def _diagnose_file(
             if file != path:
                 copy.assign({"file": str(file)})
         with _case(recording, world, matches, copy, file) as case:
-            return judge(replace(case, shift=begins_later(case)))
+            return judge(replace(case, shift=begins_later(case)), HYPOTHESES)
 
     def repaired(finding: Finding) -> Judgement:
         with TemporaryDirectory() as folder:
@@ -205,8 +206,8 @@ def _judge_option(
     own = _in_order(own, first, joints)
     first = replace(first, recorded=replace(first.recorded, policy=own))
     with _case(recording, world, (first, *others), file, file) as case:
-        parts = frozenset({Part.VELOCITY, Part.OBSERVATION, Part.NETWORK})
-        return judge(replace(case, parts=parts))
+        parts = frozenset({Aspect.VELOCITY, Aspect.OBSERVATION, Aspect.NETWORK})
+        return judge(replace(case, parts=parts), HYPOTHESES)
 
 
 def _in_order(ticks: PolicyTicks, pair: Match, joints: Sequence[str]) -> PolicyTicks:
@@ -282,7 +283,7 @@ def diagnose_recording(
         notes.append("the error of a measured motion is within the tolerance: no cause is sought")
         return RecordedDiagnosis(findings, notes)
     case = ReplayCase(recording, world, robot, comparison, tolerance, resample=resample)
-    judgement = judge(case)
+    judgement = judge(case, HYPOTHESES)
     found = judgement.findings()
     notes += [*judgement.notes, *_round_off(case, found), *_saturated(comparison)]
     return RecordedDiagnosis(ranked([*findings, *found]), notes)

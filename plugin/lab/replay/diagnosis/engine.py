@@ -5,7 +5,7 @@ judged, and keeps the repair of a policy file only if it makes the recording and
 """
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import groupby
@@ -16,15 +16,15 @@ from mjrig.core.errors import MjrigError
 from mjrig.core.findings import Finding
 from mjrig.lab.findings.rendering import removes
 from mjrig.lab.replay.diagnosis.hypothesis import (
+    CAUSE,
     NAMED,
     SUSPECTED,
-    Candidate,
+    Alternative,
+    Aspect,
     Case,
     Hypothesis,
     NotJudged,
-    Part,
 )
-from mjrig.lab.replay.diagnosis.table import CAUSE, HYPOTHESES
 
 #: Fitted properties that are confirmed by running: the best ones.
 CONFIRMED = 2
@@ -47,7 +47,7 @@ class Judgement:
     found: list[tuple[Hypothesis, Finding]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     unclear: list[str] = field(default_factory=list)
-    agreed: set[Part] = field(default_factory=set)
+    agreed: set[Aspect] = field(default_factory=set)
     together: float = 0.0
 
     @property
@@ -70,15 +70,15 @@ class Judgement:
         return repeats or not found.isdisjoint(hypothesis.consequence_of)
 
 
-def ranked(findings: Sequence[Finding] | Iterator[Finding]) -> list[Finding]:
+def ranked(findings: Iterable[Finding]) -> list[Finding]:
     """What explains most first; what was not tried last."""
     return sorted(findings, key=lambda f: -1.0 if f.share is None else f.share, reverse=True)
 
 
-def judge(case: Case) -> Judgement:
-    """Ask all hypotheses about the parts of a case, the cheap ones first."""
-    judgement, settled = Judgement(), set[Part]()
-    rows = sorted((h for h in HYPOTHESES if h.needs in case.parts), key=lambda h: h.cost)
+def judge(case: Case, table: Iterable[Hypothesis]) -> Judgement:
+    """Ask the hypotheses of a table about the parts of a case, the cheap ones first."""
+    judgement, settled = Judgement(), set[Aspect]()
+    rows = sorted((h for h in table if h.needs in case.parts), key=lambda h: h.cost)
     with _quiet():
         for part, hypotheses in groupby(rows, key=lambda h: h.needs):
             missing = None if part in settled else case.missing(part)
@@ -90,12 +90,12 @@ def judge(case: Case) -> Judgement:
 
 
 def _judge_part(
-    case: Case, part: Part, hypotheses: list[Hypothesis], judgement: Judgement
-) -> set[Part]:
+    case: Case, part: Aspect, hypotheses: list[Hypothesis], judgement: Judgement
+) -> set[Aspect]:
     """Ask the hypotheses about one part; returns the parts that need no judgement any more."""
     found: list[tuple[Hypothesis, Finding]] = []
-    settled: set[Part] = set()
-    candidates: list[Candidate] = []
+    settled: set[Aspect] = set()
+    candidates: list[Alternative] = []
     open_parts = len(judgement.unclear)
     for hypothesis in hypotheses:
         if part in settled or judgement.explained >= hypothesis.until:
@@ -104,7 +104,7 @@ def _judge_part(
         judgement.notes += [a for a in answers if isinstance(a, str)]
         judgement.unclear += [a.reason for a in answers if isinstance(a, NotJudged)]
         known = [a for a in answers if isinstance(a, Finding)]
-        untried = [a for a in answers if isinstance(a, Candidate)]
+        untried = [a for a in answers if isinstance(a, Alternative)]
         candidates += untried
         new = [*known, *_tried(case, untried)]
         if hypothesis.rests_on is not None and hypothesis.rests_on not in judgement.agreed:
@@ -113,11 +113,11 @@ def _judge_part(
         if new:
             settled |= set(hypothesis.settles)
             judgement.unclear += [hypothesis.because] if hypothesis.because else []
-    if part is Part.SETPOINTS:  # rivals: columns are read in one other way at most
+    if part is Aspect.SETPOINTS:  # rivals: columns are read in one other way at most
         best = sorted(found, key=lambda pair: pair[1].share or 0.0, reverse=True)[:1]
         found = [pair for pair in best if (pair[1].share or 0.0) > CAUSE]
     judgement.found += found
-    if part is Part.PLANT and len(found) > 1:
+    if part is Aspect.PLANT and len(found) > 1:
         judgement.together = case.tried_together(candidates)
         text = f"undoing all differences together {removes(judgement.together)}"
         judgement.notes.append(text)
@@ -126,7 +126,7 @@ def _judge_part(
     return settled
 
 
-def _tried(case: Case, candidates: Sequence[Candidate]) -> Iterator[Finding]:
+def _tried(case: Case, candidates: Sequence[Alternative]) -> Iterator[Finding]:
     """Candidates with the share of the error that they explain."""
     for i, candidate in enumerate(candidates):
         if candidate.finding.share is not None:
@@ -141,7 +141,7 @@ def _tried(case: Case, candidates: Sequence[Candidate]) -> Iterator[Finding]:
                 yield replace(finding, form=candidate.untried, evidence=evidence)
 
 
-def _confirmed(case: Case, candidate: Candidate, by_run: bool) -> Iterator[Finding]:
+def _confirmed(case: Case, candidate: Alternative, by_run: bool) -> Iterator[Finding]:
     """A candidate that was fitted, with what a run confirms of it."""
     fitted = candidate.finding.share or 0.0
     confirmed = (case.tried(candidate).share or 0.0) if by_run else 0.0

@@ -16,6 +16,8 @@ from mjrig.lab.replay.plant_edit import PlantEdit
 
 #: The share of an error that an explanation gets which may be a coincidence: below a claim.
 SUSPECTED = 0.6
+#: What explains more than this share of the error is a cause.
+CAUSE = 0.5
 #: What short predictions or runs explain by less is not named: noise fits some of everything.
 NAMED = 0.3
 #: Numbers that differ relatively by less are equal, and values below are zero: files and float32
@@ -45,7 +47,7 @@ class Cost(IntEnum):
     FIT = 2
 
 
-class Part(Enum):
+class Aspect(Enum):
     """What a hypothesis is tested on, and what a finding of it is about.
 
     `Case.missing` reports why a part cannot be judged.
@@ -72,7 +74,7 @@ Change = Callable[[PlantEdit], object]
 
 
 @dataclass(frozen=True)
-class Candidate:
+class Alternative:
     """Another value, as the finding it would be, and how its effect is tried by running.
 
     Attributes:
@@ -96,7 +98,7 @@ class NotJudged:
 
 
 #: What a hypothesis answers about a case; a string is a note for the reader.
-Answers = Iterator[Finding | Candidate | NotJudged | str]
+Answers = Iterator[Finding | Alternative | NotJudged | str]
 #: The function of a hypothesis; it takes the kind of case that has its part.
 Estimate = Callable[[Any], Answers]
 
@@ -105,15 +107,15 @@ class Case:
     """What hypotheses are tested on: a recorded policy, a replay, or a policy in the loop."""
 
     #: Parts that it can have.
-    parts: frozenset[Part] = frozenset()
+    parts: frozenset[Aspect] = frozenset()
     #: Whether states are those of a real robot, with noise.
     is_measured: bool = False
 
-    def missing(self, part: Part) -> str | None:
+    def missing(self, part: Aspect) -> str | None:
         """Why a part is not judged; empty: it is; None: nothing about it is in question."""
         return ""
 
-    def tried(self, candidate: Candidate) -> Finding:
+    def tried(self, candidate: Alternative) -> Finding:
         """The finding with the share of the error that a run with the candidate removes.
 
         Raises:
@@ -121,7 +123,7 @@ class Case:
         """
         raise MjrigError("nothing is run")
 
-    def tried_together(self, candidates: Sequence[Candidate]) -> float:
+    def tried_together(self, candidates: Sequence[Alternative]) -> float:
         """The share that all changes remove together."""
         return 0.0
 
@@ -145,12 +147,12 @@ class Hypothesis:
     """
 
     kind: str
-    needs: Part
+    needs: Aspect
     cost: Cost
     estimate: Estimate
     until: float = 2.0
-    settles: tuple[Part, ...] = ()
+    settles: tuple[Aspect, ...] = ()
     because: str = ""
-    consequence_of: tuple[Part | str, ...] = ()
-    repeats: Part | None = None
-    rests_on: Part | None = None
+    consequence_of: tuple[Aspect | str, ...] = ()
+    repeats: Aspect | None = None
+    rests_on: Aspect | None = None

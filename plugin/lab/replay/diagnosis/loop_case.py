@@ -1,6 +1,6 @@
 """LoopCase: a policy in the loop, run again with differences to what it was trained for undone."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -9,8 +9,11 @@ import numpy as np
 from mjrig.core.control.articulation import Articulation
 from mjrig.core.control.policy import PolicyComponent
 from mjrig.core.findings import Finding
+from mjrig.core.sim.plant_parameters import plant_of
 from mjrig.core.sim.world import World
-from mjrig.lab.replay.diagnosis.hypothesis import Candidate, Case, Part
+from mjrig.lab.replay.diagnosis.hypothesis import Alternative, Aspect, Case
+from mjrig.lab.replay.diagnosis.plant_differences import differences
+from mjrig.lab.replay.finding import replay_finding
 from mjrig.lab.replay.plant_edit import PlantEdit
 from mjrig.lab.replay.result import Trial
 from mjrig.lab.replay.trials import PolicyRun
@@ -25,7 +28,7 @@ LATER = 0.1
 class LoopCase(Case):
     """Runs the policy again with one difference undone at a time; `again` is such a run."""
 
-    parts = frozenset({Part.TRAINED})
+    parts = frozenset({Aspect.TRAINED})
 
     def __init__(
         self,
@@ -39,7 +42,7 @@ class LoopCase(Case):
         self._nominal, self._again = run.trial, again
         self._asked = run.track.timestep * max(run.track.taken, 1)
 
-    def tried(self, candidate: Candidate) -> Finding:
+    def tried(self, candidate: Alternative) -> Finding:
         """The finding with the effect on the run of the policy."""
         assert candidate.change is not None
         robot, change = candidate.change
@@ -81,3 +84,14 @@ class LoopCase(Case):
             return 0.0, "undone, little changes", {"moved": moved}
         changes += [moved] if moved else []
         return min(1.0, max(gains)), "undone, changes", {"changes": changes}
+
+
+def trained_plant(case: LoopCase) -> Iterator[Alternative]:
+    """What differs from the plant that a policy was trained with."""
+    here, names = plant_of(case.world, case.robot), {j: j for j in case.robot.joint_names}
+    for difference in differences(case.policy.plant(), here, names, policy=True):
+        there, now = difference.recorded_value(), difference.here_value()
+        finding = replay_finding(
+            difference.what, difference.where, there, now, "undone", origin="policy file"
+        )
+        yield Alternative(finding, (case.robot, difference.apply), untried="not tried")

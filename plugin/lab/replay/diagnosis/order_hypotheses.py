@@ -12,7 +12,7 @@ from mjrig.core.errors import MjrigError
 from mjrig.core.findings import Finding
 from mjrig.core.names import how_many, listed
 from mjrig.data.recording.recording import ActorRecording, RecordedCommands, Recording
-from mjrig.lab.replay.diagnosis.hypothesis import Candidate
+from mjrig.lab.replay.diagnosis.hypothesis import Alternative
 from mjrig.lab.replay.diagnosis.policy_case import PolicyCase
 from mjrig.lab.replay.diagnosis.replay_case import ReplayCase
 from mjrig.lab.replay.finding import repair, replay_finding
@@ -332,7 +332,7 @@ def listed_order(case: PolicyCase) -> Iterator[Finding]:
     yield replay_finding("joint order", many, recorded, here, "joint order listed", 1.0, (edit,))
 
 
-def tried_orders(case: ReplayCase) -> Iterator[Candidate]:
+def tried_orders(case: ReplayCase) -> Iterator[Alternative]:
     """Setpoints, or joints and setpoints, in another order."""
     ways = {"setpoints": with_order, "joints and setpoints": with_names}
     for actor in case.large_errors:
@@ -350,7 +350,7 @@ def tried_orders(case: ReplayCase) -> Iterator[Candidate]:
                     yield case.reading(finding, recording)
 
 
-def tried_signs(case: ReplayCase) -> Iterator[Candidate]:
+def tried_signs(case: ReplayCase) -> Iterator[Alternative]:
     """Setpoints that fit their joints better with the other sign."""
     for actor in case.large_errors:
         samples = samples_of(actor)
@@ -361,7 +361,7 @@ def tried_signs(case: ReplayCase) -> Iterator[Candidate]:
             yield case.reading(finding, with_signs(case.recording, actor.name, against))
 
 
-def tried_quaternions(case: ReplayCase) -> Iterator[Candidate]:
+def tried_quaternions(case: ReplayCase) -> Iterator[Alternative]:
     """The four numbers of a base quaternion in another order."""
     if any(j.kind == "free" for actor in case.large_errors for j in actor.joints):
         for name, order in QUATERNIONS.items():

@@ -22,7 +22,7 @@ from mjrig.core.errors import RecordingError
 from mjrig.core.findings import Finding, RepairEdit
 from mjrig.core.sim.world import World
 from mjrig.data.recording.recording import PolicyTicks, Recording
-from mjrig.lab.replay.diagnosis.hypothesis import MAX_SAMPLES, MIN_SAMPLES, Case, Part
+from mjrig.lab.replay.diagnosis.hypothesis import MAX_SAMPLES, MIN_SAMPLES, Aspect, Case
 from mjrig.lab.replay.finding import replay_finding
 from mjrig.lab.replay.matching import Indices, Match
 from mjrig.lab.replay.repairs import joint_slots, some, values_edit
@@ -302,16 +302,16 @@ class PolicyCase(Case):
     policy: PolicyComponent
     said: Mapping[str, Any]
     shift: int = 0
-    parts: frozenset[Part] = frozenset(
+    parts: frozenset[Aspect] = frozenset(
         {
-            Part.VELOCITY,
-            Part.TIMING,
-            Part.ORDER,
-            Part.START,
-            Part.ACTION,
-            Part.OBSERVATION,
-            Part.NETWORK,
-            Part.PRECISION,
+            Aspect.VELOCITY,
+            Aspect.TIMING,
+            Aspect.ORDER,
+            Aspect.START,
+            Aspect.ACTION,
+            Aspect.OBSERVATION,
+            Aspect.NETWORK,
+            Aspect.PRECISION,
         }
     )
     _views: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
@@ -323,16 +323,16 @@ class PolicyCase(Case):
         view: _View = self._views[make]
         return view
 
-    def missing(self, part: Part) -> str:
+    def missing(self, part: Aspect) -> str:
         """Why a part cannot be judged; empty: it can."""
-        if part is Part.START and not self.from_the_start:
+        if part is Aspect.START and not self.from_the_start:
             return "the start: the recording begins while the policy runs"
-        if part is Part.ACTION:
+        if part is Aspect.ACTION:
             return self._without_targets()
-        if part is Part.OBSERVATION:
+        if part is Aspect.OBSERVATION:
             reason = self._without_terms()
             return reason and f"observation terms: {reason}"
-        if part is Part.NETWORK:
+        if part is Aspect.NETWORK:
             seen = self.ticks.observation[real_ticks(self.ticks)[:MAX_SAMPLES]]
             if len(seen) < MIN_SAMPLES or seen.shape[1] != self.policy.observation.size:
                 return "the network: observations of another size were recorded"

@@ -12,7 +12,7 @@ from mjrig.core.sim.world import World
 from mjrig.data.recording.recording import ActorRecording, Recording
 from mjrig.lab.replay.comparison import Comparison, compare
 from mjrig.lab.replay.diagnosis.control_law import with_laws
-from mjrig.lab.replay.diagnosis.hypothesis import MIN_SAMPLES, Candidate, Case, Part
+from mjrig.lab.replay.diagnosis.hypothesis import MIN_SAMPLES, Alternative, Aspect, Case
 from mjrig.lab.replay.diagnosis.predictions import Segments
 from mjrig.lab.replay.matching import match
 from mjrig.lab.replay.plant_edit import CannotEdit, PlantEdit
@@ -34,7 +34,9 @@ GROSS = 1e-2
 class ReplayCase(Case):
     """Recorded setpoints in a world, the error that they had there, and that with a change."""
 
-    parts = frozenset({Part.CONTROLLER, Part.PLANT, Part.SETPOINTS, Part.BODY, Part.STATE})
+    parts = frozenset(
+        {Aspect.CONTROLLER, Aspect.PLANT, Aspect.SETPOINTS, Aspect.BODY, Aspect.STATE}
+    )
 
     def __init__(
         self,
@@ -57,15 +59,15 @@ class ReplayCase(Case):
         self._until = min(recording.duration, end + AFTER)
         self.before = comparison.rms_until(self._until)
 
-    def missing(self, part: Part) -> str | None:
+    def missing(self, part: Aspect) -> str | None:
         """Why a part is not judged; empty: it is; None: nothing about it is in question."""
-        if part is Part.CONTROLLER:
+        if part is Aspect.CONTROLLER:
             grown, time = self.first_above(GROWN), self.comparison.time
             begins_tiny = grown is None or grown > time[min(MIN_SAMPLES, len(time) - 1)]
             return "" if begins_tiny and not self.comparison.bit_exact else None
-        if part is Part.BODY and self.segments is None:
+        if part is Aspect.BODY and self.segments is None:
             return None
-        return None if self.is_round_off and part is not Part.PLANT else ""
+        return None if self.is_round_off and part is not Aspect.PLANT else ""
 
     def first_above(self, size: float) -> float | None:
         """When the error first exceeds a size [s]; None: never."""
@@ -110,19 +112,19 @@ class ReplayCase(Case):
         result = compare(recording, matches, track, tolerance=self._tolerance, ratio=ratio)
         return np.inf if track.diverged else result.rms_until(self._until)
 
-    def reading(self, finding: Finding, recording: Recording) -> Candidate:
+    def reading(self, finding: Finding, recording: Recording) -> Alternative:
         """Another reading of the recording, to be tried."""
-        return Candidate(finding, run=partial(self.error, recording))
+        return Alternative(finding, run=partial(self.error, recording))
 
     def share(self, error: float) -> float:
-        """Part of the error that is removed."""
+        """Aspect of the error that is removed."""
         return 1.0 - error / self.before if self.before > 0.0 and np.isfinite(error) else 0.0
 
-    def tried(self, candidate: Candidate) -> Finding:
+    def tried(self, candidate: Alternative) -> Finding:
         """The finding with the share of the error that one run with a candidate removes."""
         return replace(candidate.finding, share=self.share(self._error_with(candidate)))
 
-    def _error_with(self, candidate: Candidate) -> float:
+    def _error_with(self, candidate: Alternative) -> float:
         if candidate.change is not None:
             robot, change = candidate.change
             with PlantEdit(self.world, robot) as edit:
@@ -136,7 +138,7 @@ class ReplayCase(Case):
         assert candidate.run is not None
         return candidate.run()
 
-    def tried_together(self, candidates: Sequence[Candidate]) -> float:
+    def tried_together(self, candidates: Sequence[Alternative]) -> float:
         """The share that all changes of the running world remove together."""
         edits = []
         try:

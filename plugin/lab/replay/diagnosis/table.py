@@ -19,7 +19,8 @@ from mjrig.lab.replay.diagnosis.action_hypotheses import (
     target_clip,
 )
 from mjrig.lab.replay.diagnosis.body_hypotheses import another_model, body, state_edits
-from mjrig.lab.replay.diagnosis.hypothesis import Cost, Estimate, Hypothesis, Part
+from mjrig.lab.replay.diagnosis.hypothesis import CAUSE, Aspect, Cost, Estimate, Hypothesis
+from mjrig.lab.replay.diagnosis.loop_case import trained_plant
 from mjrig.lab.replay.diagnosis.observation_hypotheses import (
     history_order,
     last_action,
@@ -34,7 +35,7 @@ from mjrig.lab.replay.diagnosis.order_hypotheses import (
     tried_quaternions,
     tried_signs,
 )
-from mjrig.lab.replay.diagnosis.plant_hypotheses import plant, trained_plant
+from mjrig.lab.replay.diagnosis.plant_hypotheses import plant
 from mjrig.lab.replay.diagnosis.precision_hypotheses import controller_precision, value_precision
 from mjrig.lab.replay.diagnosis.timing_hypotheses import (
     history_fill,
@@ -45,33 +46,31 @@ from mjrig.lab.replay.diagnosis.timing_hypotheses import (
     velocity_units,
 )
 
-#: What explains more than this share of the error is a cause.
-CAUSE = 0.5
 #: With this share explained, no further causes are sought.
 ENOUGH = 0.95
 
-_POLICY = (Part.START, Part.ACTION, Part.OBSERVATION, Part.NETWORK, Part.PRECISION)
-_REPLAY = (Part.PLANT, Part.SETPOINTS, Part.BODY, Part.STATE)
+_POLICY = (Aspect.START, Aspect.ACTION, Aspect.OBSERVATION, Aspect.NETWORK, Aspect.PRECISION)
+_REPLAY = (Aspect.PLANT, Aspect.SETPOINTS, Aspect.BODY, Aspect.STATE)
 
 
-def _policy(kind: str, part: Part, estimate: Estimate, **more: Any) -> Hypothesis:
+def _policy(kind: str, part: Aspect, estimate: Estimate, **more: Any) -> Hypothesis:
     """About a recorded policy: values are compared, nothing is simulated."""
     return Hypothesis(kind, part, Cost.COMPARE, estimate, **more)
 
 
 def _action(kind: str, estimate: Estimate, *, explains_all: bool = False) -> Hypothesis:
     """About targets: if recorded actions are others, lines over them mean nothing."""
-    settles = (Part.ACTION,) if explains_all else ()
+    settles = (Aspect.ACTION,) if explains_all else ()
     others = ("recorded actions",)
-    return _policy(kind, Part.ACTION, estimate, settles=settles, consequence_of=others)
+    return _policy(kind, Aspect.ACTION, estimate, settles=settles, consequence_of=others)
 
 
 def _whole(kind: str, estimate: Estimate) -> Hypothesis:
     """About the observation as a whole: its terms are not judged one by one then."""
-    return _policy(kind, Part.OBSERVATION, estimate, settles=(Part.OBSERVATION,))
+    return _policy(kind, Aspect.OBSERVATION, estimate, settles=(Aspect.OBSERVATION,))
 
 
-def _replay(kind: str, part: Part, estimate: Estimate, **more: Any) -> Hypothesis:
+def _replay(kind: str, part: Aspect, estimate: Estimate, **more: Any) -> Hypothesis:
     """About the replay of recorded setpoints: one run for each candidate."""
     return Hypothesis(kind, part, Cost.RUN, estimate, **more)
 
@@ -79,23 +78,23 @@ def _replay(kind: str, part: Part, estimate: Estimate, **more: Any) -> Hypothesi
 HYPOTHESES = (
     _policy(
         "velocity units",
-        Part.VELOCITY,
+        Aspect.VELOCITY,
         velocity_units,
-        settles=(Part.TIMING, Part.ORDER, *_POLICY),
+        settles=(Aspect.TIMING, Aspect.ORDER, *_POLICY),
         because="terms and actions: recorded velocities are not those of the joints",
     ),
-    _policy("decimation, tick phase, start.duration", Part.TIMING, ticks),
+    _policy("decimation, tick phase, start.duration", Aspect.TIMING, ticks),
     _policy(
         "joint order",
-        Part.ORDER,
+        Aspect.ORDER,
         listed_order,
         settles=_POLICY,
         because="terms and actions: they are in another order",
     ),
-    _policy("history.fill", Part.START, history_fill),
-    _policy("start.kp, start.kv", Part.START, start_gains),
+    _policy("history.fill", Aspect.START, history_fill),
+    _policy("start.kp, start.kv", Aspect.START, start_gains),
     # A pose, an order or a sign that is wrong in all targets is wrong in the stand's too.
-    _policy("start.target", Part.START, start_target, consequence_of=(Part.ACTION,)),
+    _policy("start.target", Aspect.START, start_target, consequence_of=(Aspect.ACTION,)),
     _action("action filter", action_filter),
     _action("joint order", order_of_setpoints, explains_all=True),
     _action("tick phase", late_setpoints, explains_all=True),
@@ -110,24 +109,24 @@ HYPOTHESES = (
     _whole("history order", history_order),
     _whole("quaternion order", observed_quaternion),
     # One wrong pose shows in the observation and in the targets.
-    _policy("observation scale, gait phase, …", Part.OBSERVATION, terms, repeats=Part.ACTION),
+    _policy("observation scale, gait phase, …", Aspect.OBSERVATION, terms, repeats=Aspect.ACTION),
     _policy(
         "observation scale, …",
-        Part.OBSERVATION,
+        Aspect.OBSERVATION,
         last_action,
-        repeats=Part.ACTION,
+        repeats=Aspect.ACTION,
         consequence_of=("recorded actions",),
     ),
-    _policy("network, recorded actions", Part.NETWORK, network, rests_on=Part.OBSERVATION),
-    _policy("precision", Part.PRECISION, value_precision, until=0.0),
-    _replay("precision", Part.CONTROLLER, controller_precision, settles=_REPLAY),
-    _replay("kp, armature, timestep, …", Part.PLANT, plant),
-    _replay("kp, armature, …", Part.TRAINED, trained_plant),
-    _replay("tick phase", Part.SETPOINTS, shifted_setpoints, until=ENOUGH),
-    _replay("quaternion order", Part.SETPOINTS, tried_quaternions, until=ENOUGH),
-    _replay("joint order", Part.SETPOINTS, tried_orders, until=ENOUGH),
-    _replay("sign", Part.SETPOINTS, tried_signs, until=ENOUGH),
-    Hypothesis("payload, gravity, friction, …", Part.BODY, Cost.FIT, body, until=ENOUGH),
-    Hypothesis("state edited by the source", Part.STATE, Cost.FIT, state_edits, until=CAUSE),
-    Hypothesis("another model", Part.STATE, Cost.FIT, another_model, until=CAUSE),
+    _policy("network, recorded actions", Aspect.NETWORK, network, rests_on=Aspect.OBSERVATION),
+    _policy("precision", Aspect.PRECISION, value_precision, until=0.0),
+    _replay("precision", Aspect.CONTROLLER, controller_precision, settles=_REPLAY),
+    _replay("kp, armature, timestep, …", Aspect.PLANT, plant),
+    _replay("kp, armature, …", Aspect.TRAINED, trained_plant),
+    _replay("tick phase", Aspect.SETPOINTS, shifted_setpoints, until=ENOUGH),
+    _replay("quaternion order", Aspect.SETPOINTS, tried_quaternions, until=ENOUGH),
+    _replay("joint order", Aspect.SETPOINTS, tried_orders, until=ENOUGH),
+    _replay("sign", Aspect.SETPOINTS, tried_signs, until=ENOUGH),
+    Hypothesis("payload, gravity, friction, …", Aspect.BODY, Cost.FIT, body, until=ENOUGH),
+    Hypothesis("state edited by the source", Aspect.STATE, Cost.FIT, state_edits, until=CAUSE),
+    Hypothesis("another model", Aspect.STATE, Cost.FIT, another_model, until=CAUSE),
 )

@@ -13,8 +13,8 @@ from mjrig.lab.replay.diagnosis.hypothesis import (
     MIN_OFFSET,
     MIN_SAMPLES,
     ROUNDING,
+    Alternative,
     Answers,
-    Candidate,
     NotJudged,
 )
 from mjrig.lab.replay.diagnosis.order_hypotheses import shifted
@@ -321,7 +321,7 @@ def velocity_units(case: PolicyCase) -> Iterator[Finding]:
 NEAR, TICKS = 10, 3
 
 
-def shifted_setpoints(case: ReplayCase) -> Iterator[Candidate]:
+def shifted_setpoints(case: ReplayCase) -> Iterator[Alternative]:
     """Setpoints some steps earlier or later: those that short predictions fit best."""
     for steps in _shifts(case):
         when = "later" if steps > 0 else "earlier"

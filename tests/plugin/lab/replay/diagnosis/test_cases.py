@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mjrig.lab.replay.diagnosis.hypothesis import Part
+from mjrig.lab.replay.diagnosis.hypothesis import Aspect
 from mjrig.lab.replay.diagnosis.loop_case import LoopCase
 from mjrig.lab.replay.diagnosis.replay_case import ReplayCase
 
@@ -44,8 +44,8 @@ def test_rounding_begins_tiny_and_grows_slowly(
 ) -> None:
     case = grown(times)
     assert case.is_round_off == is_round_off
-    assert (case.missing(Part.SETPOINTS) is None) == is_round_off
-    assert case.missing(Part.PLANT) == ""
+    assert (case.missing(Aspect.SETPOINTS) is None) == is_round_off
+    assert case.missing(Aspect.PLANT) == ""
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_rounding_begins_tiny_and_grows_slowly(
 def test_another_precision_begins_tiny(
     times: dict[float, float], exact: bool, judged: bool
 ) -> None:
-    assert (grown(times, exact=exact).missing(Part.CONTROLLER) == "") == judged
+    assert (grown(times, exact=exact).missing(Aspect.CONTROLLER) == "") == judged
 
 
 def run(**more: Any) -> Any:

@@ -8,20 +8,20 @@ import pytest
 
 from mjrig.core.errors import MjrigError
 from mjrig.core.findings import Finding
-from mjrig.lab.replay.diagnosis import engine
 from mjrig.lab.replay.diagnosis.engine import Judgement, check_repairs, judge
 from mjrig.lab.replay.diagnosis.hypothesis import (
-    Candidate,
+    CAUSE,
+    Alternative,
+    Aspect,
     Case,
     Cost,
     Hypothesis,
     NotJudged,
-    Part,
 )
-from mjrig.lab.replay.diagnosis.table import CAUSE, ENOUGH, HYPOTHESES
+from mjrig.lab.replay.diagnosis.table import ENOUGH, HYPOTHESES
 from mjrig.lab.replay.finding import repair, replay_finding
 
-EVERY = frozenset(Part)
+EVERY = frozenset(Aspect)
 
 
 def finding(kind: str, share: float | None = 1.0, edits: tuple[Any, ...] = ()) -> Finding:
@@ -39,7 +39,7 @@ class Table:
         self,
         kind: str,
         *answers: Any,
-        part: Part = Part.ACTION,
+        part: Aspect = Aspect.ACTION,
         cost: Cost = Cost.COMPARE,
         **more: Any,
     ) -> None:
@@ -51,10 +51,8 @@ class Table:
 
 
 @pytest.fixture
-def table(monkeypatch: pytest.MonkeyPatch) -> Table:
-    made = Table()
-    monkeypatch.setattr(engine, "HYPOTHESES", made.rows)
-    return made
+def table() -> Table:
+    return Table()
 
 
 class Tried(Case):
@@ -65,7 +63,7 @@ class Tried(Case):
     def __init__(self, shares: dict[str, float] | None = None, together: float = 0.0) -> None:
         self.shares, self._together = shares or {}, together
 
-    def tried(self, candidate: Candidate) -> Finding:
+    def tried(self, candidate: Alternative) -> Finding:
         kind = candidate.finding.kind
         if kind not in self.shares:
             raise MjrigError("it is compiled in")
@@ -80,31 +78,31 @@ def kinds(judgement: Judgement) -> list[str]:
 
 
 def test_cheap_hypotheses_are_asked_first(table: Table) -> None:
-    table.add("c", part=Part.BODY, cost=Cost.FIT)
-    table.add("b", part=Part.PLANT, cost=Cost.RUN)
-    table.add("a", part=Part.ACTION)
-    judge(Tried())
+    table.add("c", part=Aspect.BODY, cost=Cost.FIT)
+    table.add("b", part=Aspect.PLANT, cost=Cost.RUN)
+    table.add("a", part=Aspect.ACTION)
+    judge(Tried(), table.rows)
     assert table.asked == ["a", "b", "c"]
 
 
 def test_what_explains_most_is_first_and_what_was_not_tried_last(table: Table) -> None:
     table.add("a", finding("a", None), finding("b", 0.5), finding("c", 0.9))
-    assert kinds(judge(Tried())) == ["c", "b", "a"]
+    assert kinds(judge(Tried(), table.rows)) == ["c", "b", "a"]
 
 
 @pytest.mark.parametrize("share", [0.4, 0.6])
 def test_nothing_more_is_asked_where_enough_is_explained(table: Table, share: float) -> None:
     table.add("a", finding("a", share))
-    table.add("b", part=Part.BODY, until=0.5)
-    judge(Tried())
+    table.add("b", part=Aspect.BODY, until=0.5)
+    judge(Tried(), table.rows)
     assert ("b" in table.asked) == (share < 0.5)
 
 
 def test_listed_differences_are_also_undone_together(table: Table) -> None:
-    both = [Candidate(finding(kind, None)) for kind in "ab"]
-    table.add("ab", *both, part=Part.PLANT, cost=Cost.RUN)
-    table.add("c", part=Part.BODY, cost=Cost.FIT, until=0.9)
-    judgement = judge(Tried({"a": 0.1, "b": 0.2}, together=0.97))
+    both = [Alternative(finding(kind, None)) for kind in "ab"]
+    table.add("ab", *both, part=Aspect.PLANT, cost=Cost.RUN)
+    table.add("c", part=Aspect.BODY, cost=Cost.FIT, until=0.9)
+    judgement = judge(Tried({"a": 0.1, "b": 0.2}, together=0.97), table.rows)
     assert judgement.together == 0.97
     assert "c" not in table.asked
     assert [f.share for f in judgement.findings()] == [0.2, 0.1]
@@ -112,9 +110,9 @@ def test_listed_differences_are_also_undone_together(table: Table) -> None:
 
 def test_what_cannot_be_tried_is_mentioned_only_if_it_has_a_sentence(table: Table) -> None:
     table.add(
-        "a", Candidate(finding("a", None), untried="not tried"), Candidate(finding("b", None))
+        "a", Alternative(finding("a", None), untried="not tried"), Alternative(finding("b", None))
     )
-    (found,) = judge(Tried()).findings()
+    (found,) = judge(Tried(), table.rows).findings()
     assert (found.kind, found.form, found.share) == ("a", "not tried", None)
     assert found.evidence["reason"] == "it is compiled in"
 
@@ -123,9 +121,9 @@ def test_what_cannot_be_tried_is_mentioned_only_if_it_has_a_sentence(table: Tabl
 def test_a_recording_is_read_in_one_other_way_at_most(
     table: Table, share: float, named: list[str]
 ) -> None:
-    table.add("a", Candidate(finding("a", None)), part=Part.SETPOINTS, cost=Cost.RUN)
-    table.add("b", Candidate(finding("b", None)), part=Part.SETPOINTS, cost=Cost.RUN)
-    assert kinds(judge(Tried({"a": 0.8 * share, "b": share}))) == named
+    table.add("a", Alternative(finding("a", None)), part=Aspect.SETPOINTS, cost=Cost.RUN)
+    table.add("b", Alternative(finding("b", None)), part=Aspect.SETPOINTS, cost=Cost.RUN)
+    assert kinds(judge(Tried({"a": 0.8 * share, "b": share}), table.rows)) == named
 
 
 @pytest.mark.parametrize(
@@ -135,38 +133,38 @@ def test_a_recording_is_read_in_one_other_way_at_most(
 def test_fitted_values_are_confirmed_by_running(
     table: Table, fitted: float, run: float, share: float
 ) -> None:
-    table.add("a", Candidate(finding("a", fitted)), part=Part.BODY, cost=Cost.FIT)
-    (found,) = judge(Tried({"a": run})).findings()
+    table.add("a", Alternative(finding("a", fitted)), part=Aspect.BODY, cost=Cost.FIT)
+    (found,) = judge(Tried({"a": run}), table.rows).findings()
     assert found.share == pytest.approx(share)
 
 
 def test_only_the_best_fits_are_run(table: Table) -> None:
-    table.add("x", *(Candidate(finding(k, 0.5)) for k in "abc"), part=Part.BODY, cost=Cost.FIT)
-    found = judge(Tried(dict.fromkeys("abc", 1.0))).findings()
+    table.add("x", *(Alternative(finding(k, 0.5)) for k in "abc"), part=Aspect.BODY, cost=Cost.FIT)
+    found = judge(Tried(dict.fromkeys("abc", 1.0)), table.rows).findings()
     assert {f.kind: f.share for f in found} == {"a": 1.0, "b": 1.0, "c": pytest.approx(0.3)}
 
 
 @pytest.mark.parametrize(("confirmed", "named"), [(0.2, False), (0.5, True)])
 def test_noisy_states_need_a_run_that_confirms(table: Table, confirmed: float, named: bool) -> None:
-    table.add("a", Candidate(finding("a", 0.999)), part=Part.BODY, cost=Cost.FIT)
+    table.add("a", Alternative(finding("a", 0.999)), part=Aspect.BODY, cost=Cost.FIT)
     case = Tried({"a": confirmed})
     case.is_measured = True
-    assert bool(judge(case).findings()) == named
+    assert bool(judge(case, table.rows).findings()) == named
 
 
 def test_a_finding_can_settle_parts(table: Table) -> None:
-    table.add("a", finding("a"), settles=(Part.ACTION, Part.BODY), because="another order")
+    table.add("a", finding("a"), settles=(Aspect.ACTION, Aspect.BODY), because="another order")
     table.add("b", finding("b"))
-    table.add("c", finding("c"), part=Part.BODY)
-    judgement = judge(Tried())
+    table.add("c", finding("c"), part=Aspect.BODY)
+    judgement = judge(Tried(), table.rows)
     assert (table.asked, judgement.unclear) == (["a"], ["another order"])
 
 
-@pytest.mark.parametrize("of", [Part.ACTION, "a"])
-def test_consequences_are_not_reported_next_to_their_cause(table: Table, of: Part | str) -> None:
-    table.add("b", finding("b"), part=Part.START, consequence_of=(of,))
+@pytest.mark.parametrize("of", [Aspect.ACTION, "a"])
+def test_consequences_are_not_reported_next_to_their_cause(table: Table, of: Aspect | str) -> None:
+    table.add("b", finding("b"), part=Aspect.START, consequence_of=(of,))
     table.add("a", finding("a"))
-    assert kinds(judge(Tried())) == ["a"]
+    assert kinds(judge(Tried(), table.rows)) == ["a"]
 
 
 @pytest.mark.parametrize(("kind", "reported"), [("default_pose", 1), ("sign", 2)])
@@ -174,31 +172,31 @@ def test_a_kind_that_two_parts_show_is_reported_once(
     table: Table, kind: str, reported: int
 ) -> None:
     table.add("a", finding(kind))
-    table.add("b", finding(kind), part=Part.OBSERVATION, repeats=Part.ACTION)
-    assert len(judge(Tried()).findings()) == reported
+    table.add("b", finding(kind), part=Aspect.OBSERVATION, repeats=Aspect.ACTION)
+    assert len(judge(Tried(), table.rows).findings()) == reported
 
 
 @pytest.mark.parametrize("grounds", ["agree", "differ", "unknown"])
 def test_a_claim_rests_on_parts_that_agree(table: Table, grounds: str) -> None:
     answers = {"agree": (), "differ": (finding("a"),), "unknown": (NotJudged("no states"),)}
-    table.add("a", *answers[grounds], part=Part.OBSERVATION)
-    table.add("b", finding("b"), part=Part.NETWORK, rests_on=Part.OBSERVATION)
-    found = next(f for f in judge(Tried()).findings() if f.kind == "b")
+    table.add("a", *answers[grounds], part=Aspect.OBSERVATION)
+    table.add("b", finding("b"), part=Aspect.NETWORK, rests_on=Aspect.OBSERVATION)
+    found = next(f for f in judge(Tried(), table.rows).findings() if f.kind == "b")
     assert found.is_cause == (grounds == "agree")
 
 
 def test_parts_that_agree_are_known(table: Table) -> None:
     class Without(Tried):
-        def missing(self, part: Part) -> str | None:
-            return {Part.BODY: "no states", Part.STATE: None}.get(part, "")
+        def missing(self, part: Aspect) -> str | None:
+            return {Aspect.BODY: "no states", Aspect.STATE: None}.get(part, "")
 
     table.add("a")
-    table.add("b", finding("b"), part=Part.START)
-    table.add("c", NotJudged("no gains"), part=Part.TIMING)
-    table.add("d", part=Part.BODY)
-    table.add("e", part=Part.STATE)
-    judgement = judge(Without())
-    assert judgement.agreed == {Part.ACTION}
+    table.add("b", finding("b"), part=Aspect.START)
+    table.add("c", NotJudged("no gains"), part=Aspect.TIMING)
+    table.add("d", part=Aspect.BODY)
+    table.add("e", part=Aspect.STATE)
+    judgement = judge(Without(), table.rows)
+    assert judgement.agreed == {Aspect.ACTION}
     assert sorted(judgement.unclear) == ["no gains", "no states"]
 
 
@@ -214,11 +212,11 @@ def test_parts_that_agree_are_known(table: Table) -> None:
 def test_a_repair_of_a_policy_must_make_it_agree(
     table: Table, after: tuple[str, ...], kept: bool
 ) -> None:
-    parts = {"a": Part.OBSERVATION, "c": Part.ACTION, "d": Part.OBSERVATION}
+    parts = {"a": Aspect.OBSERVATION, "c": Aspect.ACTION, "d": Aspect.OBSERVATION}
     edit = repair("policy", "default", 0.0)
-    table.add("a", finding("a", 1.0, (edit,)), part=Part.OBSERVATION)
+    table.add("a", finding("a", 1.0, (edit,)), part=Aspect.OBSERVATION)
     table.add("c")
-    before = judge(Tried())
+    before = judge(Tried(), table.rows)
     rows = {k: next(h for h in table.rows if h.needs is parts[k]) for k in after}
     judged = Judgement(found=[(rows[k], finding(k)) for k in after])
     (found,) = check_repairs(before, lambda f: judged)
@@ -230,5 +228,5 @@ def test_every_hypothesis_is_asked_of_one_part_and_cost() -> None:
     """Rows of one part stand together: the engine judges part by part."""
     parts = [h.needs for h in sorted(HYPOTHESES, key=lambda h: h.cost)]
     changes = [p for i, p in enumerate(parts) if i == 0 or parts[i - 1] is not p]
-    assert len(changes) == len(set(changes)) == len(Part)
+    assert len(changes) == len(set(changes)) == len(Aspect)
     assert 0.0 < CAUSE < ENOUGH < 1.0

@@ -69,6 +69,8 @@ class Aspect(Enum):
     TRAINED = "the plant that a policy was trained with"
 
 
+#: Of a policy, what its rate and the order of its joints must be right for.
+POLICY = (Aspect.START, Aspect.ACTION, Aspect.OBSERVATION, Aspect.NETWORK, Aspect.PRECISION)
 #: A change of a robot that runs: makes it through a `PlantEdit`.
 Change = Callable[[PlantEdit], object]
 

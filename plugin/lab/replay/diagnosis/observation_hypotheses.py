@@ -256,12 +256,13 @@ def _names(case: PolicyCase, term: LayoutTerm) -> list[str]:
     return list("xyz") if term.size == 3 else [str(i) for i in range(term.size)]
 
 
+#: The numbers of a fit's sentence.
+Evidence = Mapping[str, Any]
+
 # One term, fitted ---------------------------------------------------------------------------------
 
 
-def _scale(
-    case: PolicyCase, term: LayoutTerm, fit: TermFit, evidence: Mapping[str, Any]
-) -> Finding:
+def _scale(case: PolicyCase, term: LayoutTerm, fit: TermFit, evidence: Evidence) -> Finding:
     """Other factors, of the values that show them; the others keep theirs."""
     kind = "command scale" if term.kind == "CommandTerm" else "observation scale"
     names, scale = _names(case, term), term.scale
@@ -290,9 +291,7 @@ def _sign(case: PolicyCase, term: LayoutTerm, fit: TermFit, evidence: Mapping[st
     )
 
 
-def _offset(
-    case: PolicyCase, term: LayoutTerm, fit: TermFit, evidence: Mapping[str, Any]
-) -> Finding | None:
+def _offset(case: PolicyCase, term: LayoutTerm, fit: TermFit, evidence: Evidence) -> Finding | None:
     """Another zero; None: of positions it is too small to count."""
     if term.kind != "JointPositions":
         # The mean of anything is an offset: without an exact fit it proves nothing.
@@ -327,9 +326,7 @@ def _relative(case: PolicyCase, term: LayoutTerm, shift: FloatArray) -> bool | N
     return None if off[moved | (np.abs(mine) > MIN_OFFSET)].max() > MIN_OFFSET else not here
 
 
-def _order(
-    case: PolicyCase, term: LayoutTerm, fit: TermFit, evidence: Mapping[str, Any]
-) -> Finding:
+def _order(case: PolicyCase, term: LayoutTerm, fit: TermFit, evidence: Evidence) -> Finding:
     order: Indices = fit.values.astype(np.intp)
     names = list(term.joints) if term.joints else [str(i) for i in range(term.size)]
     new = [names[i] for i in order]
@@ -339,9 +336,7 @@ def _order(
     return replay_finding(kind, term.name, new, names, "refit", fit.share, edit, **evidence)
 
 
-def _latency(
-    case: PolicyCase, term: LayoutTerm, fit: TermFit, evidence: Mapping[str, Any]
-) -> Finding:
+def _latency(case: PolicyCase, term: LayoutTerm, fit: TermFit, evidence: Evidence) -> Finding:
     """Values that are older in the recording than here, or younger."""
     here = int(term.said.get("delay") or 0)
     there = here + round(float(fit.values[0]))
@@ -353,9 +348,7 @@ def _latency(
     return replay_finding(kind, term.name, old, new, "refit", fit.share, fix, **evidence)
 
 
-def _fitted_clip(
-    case: PolicyCase, term: LayoutTerm, fit: TermFit, evidence: Mapping[str, Any]
-) -> Finding:
+def _fitted_clip(case: PolicyCase, term: LayoutTerm, fit: TermFit, evidence: Evidence) -> Finding:
     kind, value = "observation clip", _rounded(fit.values)
     edit = repair("policy", f"{term.path}.clip", value)
     return replay_finding(kind, term.name, value, "none", "refit", fit.share, (edit,), **evidence)

@@ -22,7 +22,7 @@ from mjrig.core.errors import RecordingError
 from mjrig.core.findings import Finding, RepairEdit
 from mjrig.core.sim.world import World
 from mjrig.data.recording.recording import PolicyTicks, Recording
-from mjrig.lab.replay.diagnosis.hypothesis import MAX_SAMPLES, MIN_SAMPLES, Aspect, Case
+from mjrig.lab.replay.diagnosis.hypothesis import MAX_SAMPLES, MIN_SAMPLES, POLICY, Aspect, Case
 from mjrig.lab.replay.finding import replay_finding
 from mjrig.lab.replay.matching import Indices, Match
 from mjrig.lab.replay.repairs import joint_slots, some, values_edit
@@ -105,19 +105,11 @@ class TermLayout:
         return list(found.values())
 
 
-def layout_of(
-    said: Mapping[str, Any], joints: Sequence[str], command: int, robot: Articulation, size: int
-) -> TermLayout | None:
-    """The layout of a policy file's observation; None: the sizes do not add up to `size`.
-
-    Args:
-        said: the policy file as data.
-        joints: its joints, in its order.
-        command: how many values its command has.
-        robot: whose sensors are read.
-        size: of the whole observation.
-    """
-    observation = said.get("observation") or {}
+def layout_of(case: "PolicyCase") -> TermLayout | None:
+    """The layout of the policy file's observation; None: the sizes do not add up."""
+    joints, size = case.policy.joints, int(case.policy.observation.size)
+    command, robot = int(np.size(case.policy.command_now)), case.match.robot
+    observation = case.said.get("observation") or {}
     kept = observation.get("history") or {}
     length = int(kept.get("length", 1))
     found: list[tuple[Mapping[str, Any], int | None]] = [
@@ -179,19 +171,16 @@ ENOUGH_TICKS = 15
 
 @dataclass(frozen=True)
 class Recomputed:
-    """Ticks of a recording and what the policy here observes and does at the same states.
+    """Ticks of a recording, what was observed there, and what the policy here observes.
 
-    `ticks` are the rows of the recording's policy ticks that are ticks here too, of the `asked`
-    ones; the rows of the other arrays are those. `sharp` are the rows at which sensors hold what
-    they held in the recording.
+    `ticks` are the rows of the recording's policy ticks that are ticks here too; the rows of the
+    other arrays are those. `sharp` are the rows at which sensors hold what they held in the
+    recording.
     """
 
-    asked: int
     ticks: Indices
     recorded: FloatArray
     here: FloatArray
-    action_recorded: FloatArray
-    action_here: FloatArray
     sharp: Indices
 
 
@@ -213,59 +202,35 @@ def schedule_of(
     return found
 
 
-def recompute(
-    recording: Recording,
-    world: World,
-    matches: Sequence[Match],
-    policy: PolicyComponent,
-    *,
-    sensors: bool,
-    shift: int = 0,
-) -> Recomputed | None:
-    """Let a policy look at every recorded state; None: states at its ticks were not recorded.
-
-    Args:
-        recording: with policy ticks.
-        world: with the policy on the robot of the first match.
-        matches: recorded robots and robots here.
-        policy: the only one that commands that robot.
-        sensors: its terms read sensors, which hold what the step before measured.
-        shift: how many steps later it began in the recording than it begins here.
-    """
-    actor = matches[0].recorded
-    ticks = actor.policy
-    assert ticks is not None
+def recompute(case: "PolicyCase") -> Recomputed | None:
+    """Let the policy look at every recorded state; None: states at its ticks were not recorded."""
+    actor, ticks, policy, world = case.match.recorded, case.ticks, case.policy, case.world
     at = {int(s): i for i, s in enumerate(actor.step)}
     rows = [p for p in real_ticks(ticks) if int(ticks.step[p]) in at][:MAX_SAMPLES]
-    stale = sensors and not policy.needs_position_stage
+    # Sensors hold what the step before measured.
+    stale = case.reads_sensors and not policy.needs_position_stage
     if not rows or ticks.observation.shape[1] != policy.observation.size:
         return None
-    start(world, recording, matches)
+    start(world, case.recording, case.matches)
     found: list[int] = []
-    seen, done = [], []
+    seen = []
     for p in rows:
         step = int(ticks.step[p])
-        _show(world, matches, at.get(step - 1, at[step]) if stale else at[step])
+        _show(world, case.matches, at.get(step - 1, at[step]) if stale else at[step])
         if stale:
-            _place(world, matches, at[step])
-        world.data.time = (step - shift) * world.timestep
+            _place(world, case.matches, at[step])
+        world.data.time = (step - case.shift) * world.timestep
         before = policy.ticks
         policy.before_controls(world.data.time)
         if policy.ticks > before:
             found.append(p)
             seen.append(policy.observation.astype(np.float64))
-            done.append(policy.action.astype(np.float64))
-    keep = np.array(found, dtype=np.intp)
-    empty = np.zeros((0, policy.observation.size))
     known = [i for i, p in enumerate(found) if not stale or int(ticks.step[p]) - 1 in at]
     sharp = known if len(known) >= ENOUGH_TICKS else range(len(found))
     return Recomputed(
-        asked=len(rows),
-        ticks=keep,
-        recorded=ticks.observation[keep].astype(np.float64),
-        here=np.array(seen) if seen else empty,
-        action_recorded=ticks.action[keep].astype(np.float64),
-        action_here=np.array(done) if done else np.zeros((0, policy.action.size)),
+        ticks=np.array(found, dtype=np.intp),
+        recorded=ticks.observation[found].astype(np.float64),
+        here=np.array(seen) if seen else np.zeros((0, policy.observation.size)),
         sharp=np.array(sharp, dtype=np.intp),
     )
 
@@ -302,18 +267,7 @@ class PolicyCase(Case):
     policy: PolicyComponent
     said: Mapping[str, Any]
     shift: int = 0
-    parts: frozenset[Aspect] = frozenset(
-        {
-            Aspect.VELOCITY,
-            Aspect.TIMING,
-            Aspect.ORDER,
-            Aspect.START,
-            Aspect.ACTION,
-            Aspect.OBSERVATION,
-            Aspect.NETWORK,
-            Aspect.PRECISION,
-        }
-    )
+    parts: frozenset[Aspect] = frozenset({Aspect.VELOCITY, Aspect.TIMING, Aspect.ORDER, *POLICY})
     _views: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
     def view(self, make: "Callable[[PolicyCase], _View]") -> "_View":
@@ -449,21 +403,12 @@ class PolicyCase(Case):
     @cached_property
     def layout(self) -> TermLayout | None:
         """The terms of the observation; None: their sizes are not known."""
-        command = int(np.size(self.policy.command_now))
-        size = int(self.policy.observation.size)
-        return layout_of(self.said, self.policy.joints, command, self.match.robot, size)
+        return layout_of(self)
 
     @cached_property
     def recomputed(self) -> Recomputed | None:
         """What the policy here observes at the recorded states."""
-        return recompute(
-            self.recording,
-            self.world,
-            self.matches,
-            self.policy,
-            sensors=self.reads_sensors,
-            shift=self.shift,
-        )
+        return recompute(self)
 
     @property
     def observed(self) -> "tuple[TermLayout, Recomputed]":

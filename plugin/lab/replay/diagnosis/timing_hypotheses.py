@@ -140,6 +140,7 @@ def _phase(case: PolicyCase, recorded: int, here: int, off: int, wanted: str) ->
 # From the reset to the first tick -----------------------------------------------------------------
 
 
+Values = Mapping[str, float]
 #: Relative difference of gains that counts.
 GAIN = 1e-3
 #: Values below this are zero: observations are float32.
@@ -205,11 +206,7 @@ def _differ(a: float, b: float) -> bool:
 
 
 def _start_gain(
-    case: PolicyCase,
-    gain: str,
-    off: list[str],
-    recorded: Mapping[str, float],
-    here: Mapping[str, float],
+    case: PolicyCase, gain: str, off: list[str], recorded: Values, here: Values
 ) -> Finding:
     joints, path = list(case.policy.joints), f"start.{gain}"
     new, old = ({j: float(f"{v[j]:.7g}") for j in off} for v in (recorded, here))

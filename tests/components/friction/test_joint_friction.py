@@ -15,8 +15,7 @@ from mjrig.components.controllers.joint_friction import JointFriction
 from mjrig.components.laws.dry_friction import NAMES, dry_friction
 from mjrig.core.errors import BindingError, ExecutionError, SceneError
 from mjrig.core.properties.has_properties import HasProperties
-from mjrig.core.scene.motor_file import COEFFICIENTS, FrictionLaw
-from mjrig.core.scene.motors import find_motor
+from mjrig.core.scene.motor_file import COEFFICIENTS, FrictionLaw, find_motor
 from tests.wording import regex
 
 ARM = """<mujoco><compiler angle="radian"/><option timestep="0.001"/><worldbody>

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mjrig.core.scene.editing.scene import Scene
-from mjrig.core.scene.model_scene import actor_name
+from mjrig.core.scene.scene_file import actor_name
 from mjrig.core.sim.floor_placement import CLEARANCE, has_floor, lowest_point
 from mjrig.editor.assets.drops import drop, drop_files
 from mjrig.editor.assets.file_kinds import FileKindError, classify, reference

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mjrig.core.errors import BindingError
-from mjrig.core.names import Slots, is_literal, listed, literal, nearest, suggestion
-from mjrig.core.patterns import compile_pattern
+from mjrig.core.names import is_literal, listed, literal, nearest, suggestion
+from mjrig.core.patterns import Slots, compile_pattern
 from tests.wording import matches
 
 FIXED = settings(derandomize=True, deadline=None)  # the same cases every time

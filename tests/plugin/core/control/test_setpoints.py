@@ -7,7 +7,7 @@ import mjrig
 from mjrig import Source
 from mjrig.components import PDController
 from mjrig.core.control.setpoints import Setpoints
-from mjrig.core.names import Slots
+from mjrig.core.patterns import Slots
 from tests.worlds import refused
 
 NAMES = [("hip", "roll"), ("knee", "pitch"), ("grip",)]

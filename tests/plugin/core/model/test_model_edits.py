@@ -9,7 +9,7 @@ import pytest
 
 import mjrig
 from mjrig.core.model.element_references import closure, find_elements, name_everything, references
-from mjrig.core.names import Slots
+from mjrig.core.patterns import Slots
 from tests.plugin.composing import scene_of
 from tests.wording import mentions
 from tests.worlds import ROVER, arm, make_robot, make_world, refused

@@ -21,7 +21,7 @@ from mjrig.core.errors import DeclarationError, MjrigError, PropertyError
 from mjrig.core.properties import registry
 from mjrig.core.properties.hooks import check_signatures, is_replaceable, is_required
 from mjrig.core.scene.actuator import Actuator
-from mjrig.data.gym.reward import Reward
+from mjrig.data.gym.scene_env import Reward
 from mjrig.properties import (
     Bool,
     Choice,

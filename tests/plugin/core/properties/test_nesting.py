@@ -3,7 +3,7 @@
 import pytest
 
 from mjrig.core.errors import PropertyError
-from mjrig.core.names import Slots
+from mjrig.core.patterns import Slots
 from tests.plugin.core.properties.declared_classes import Clamp, Lag, Motor, Owner, refused, reports
 from tests.wording import matches, regex
 

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from mjrig.components import PDController
 from mjrig.core.errors import PropertyError
-from mjrig.core.names import Slots, literal
+from mjrig.core.names import literal
+from mjrig.core.patterns import Slots
 from mjrig.core.properties.has_properties import HasProperties
 from mjrig.core.properties.per_actuator import Origin, PatternMap, PerActuator, origins, patch
 from tests.wording import matches

@@ -7,7 +7,7 @@ import pytest
 import mjrig
 from mjrig.cli.main import main
 from mjrig.core.errors import PropertyError
-from mjrig.core.properties.user_code import described
+from mjrig.core.properties.registry import described
 from mjrig.properties import Component, Float
 from tests.wording import regex
 

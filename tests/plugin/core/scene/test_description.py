@@ -11,8 +11,7 @@ import mjrig.scene
 from mjrig.core.errors import PropertyError
 from mjrig.core.scene.actor_description import ActorDescription
 from mjrig.core.scene.editing.scene import Actor
-from mjrig.core.scene.includes import Include
-from mjrig.core.scene.scene_description import SceneDescription
+from mjrig.core.scene.scene_description import Include, SceneDescription
 from tests.wording import regex
 
 PART = "mjrig: 1\nactors: [{name: leg, model: leg.xml}]\n"

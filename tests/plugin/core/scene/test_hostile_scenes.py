@@ -280,7 +280,7 @@ TOGETHER = {
         r"s.yaml:\d+:\d+: .*the scene and the files it includes have more than 5 values",
     ),
     "elements": (  # as many as one model may have, and the world has three of them
-        "mjrig.core.model.model_size.MAX_ELEMENTS",
+        "mjrig.core.model.build.MAX_ELEMENTS",
         "mjrig: 1\nactors: [{name: a, model: long.xml, replicate: {count: [3]}}]\n",
         r"s.yaml:2:\d+: .*elements with 3 actors of this model; at most 12",
     ),

@@ -10,8 +10,14 @@ from mjrig.core.errors import MotorError, PropertyError
 from mjrig.core.files.sandbox import Sandbox
 from mjrig.core.properties.has_properties import HasProperties
 from mjrig.core.scene.actor_description import ActorDescription
-from mjrig.core.scene.motor_file import COEFFICIENTS, FrictionLaw, MotorFile
-from mjrig.core.scene.motors import bundled, choices, find_motor
+from mjrig.core.scene.motor_file import (
+    COEFFICIENTS,
+    FrictionLaw,
+    MotorFile,
+    bundled,
+    choices,
+    find_motor,
+)
 from tests.wording import regex
 
 jsonschema = pytest.importorskip("jsonschema")

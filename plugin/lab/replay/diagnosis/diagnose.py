@@ -206,8 +206,8 @@ def _judge_option(
     own = _in_order(own, first, joints)
     first = replace(first, recorded=replace(first.recorded, policy=own))
     with _case(recording, world, (first, *others), file, file) as case:
-        parts = frozenset({Aspect.VELOCITY, Aspect.OBSERVATION, Aspect.NETWORK})
-        return judge(replace(case, parts=parts), HYPOTHESES)
+        aspects = frozenset({Aspect.VELOCITY, Aspect.OBSERVATION, Aspect.NETWORK})
+        return judge(replace(case, aspects=aspects), HYPOTHESES)
 
 
 def _in_order(ticks: PolicyTicks, pair: Match, joints: Sequence[str]) -> PolicyTicks:

@@ -1,4 +1,4 @@
-"""The engine of the diagnosis: asks hypotheses, tries candidates, ranks them, checks repairs.
+"""The engine of the diagnosis: asks hypotheses, tries alternatives, ranks them, checks repairs.
 
 Cheap questions come first. It stops as soon as something explains enough, notes what cannot be
 judged, and keeps the repair of a policy file only if it makes the recording and the policy agree.
@@ -39,8 +39,8 @@ class Judgement:
     Attributes:
         found: findings, each with its hypothesis.
         notes: remarks.
-        unclear: what cannot be judged, and why, by part.
-        agreed: parts that were judged and do not differ.
+        unclear: what cannot be judged, and why, by aspect.
+        agreed: aspects that were judged and do not differ.
         together: the share that all listed differences explain together.
     """
 
@@ -61,7 +61,7 @@ class Judgement:
         return ranked(f for h, f in self.found if not self._is_consequence(h, f))
 
     def _is_consequence(self, hypothesis: Hypothesis, finding: Finding) -> bool:
-        """Whether another finding here shows the same cause; each part has signs of its own."""
+        """Whether another finding here shows the same cause; each aspect has signs of its own."""
         repeats = any(
             f.kind == finding.kind != "sign" and h.needs is hypothesis.repeats
             for h, f in self.found
@@ -76,36 +76,36 @@ def ranked(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def judge(case: Case, table: Iterable[Hypothesis]) -> Judgement:
-    """Ask the hypotheses of a table about the parts of a case, the cheap ones first."""
+    """Ask the hypotheses of a table about the aspects of a case, the cheap ones first."""
     judgement, settled = Judgement(), set[Aspect]()
-    rows = sorted((h for h in table if h.needs in case.parts), key=lambda h: h.cost)
+    rows = sorted((h for h in table if h.needs in case.aspects), key=lambda h: h.cost)
     with _quiet():
-        for part, hypotheses in groupby(rows, key=lambda h: h.needs):
-            missing = None if part in settled else case.missing(part)
+        for aspect, hypotheses in groupby(rows, key=lambda h: h.needs):
+            missing = None if aspect in settled else case.missing(aspect)
             if missing:
                 judgement.unclear.append(missing)
             elif missing is not None:
-                settled |= _judge_part(case, part, list(hypotheses), judgement)
+                settled |= _judge_aspect(case, aspect, list(hypotheses), judgement)
     return judgement
 
 
-def _judge_part(
-    case: Case, part: Aspect, hypotheses: list[Hypothesis], judgement: Judgement
+def _judge_aspect(
+    case: Case, aspect: Aspect, hypotheses: list[Hypothesis], judgement: Judgement
 ) -> set[Aspect]:
-    """Ask the hypotheses about one part; returns the parts that need no judgement any more."""
+    """Ask the hypotheses about one aspect; returns the aspects that need no judgement any more."""
     found: list[tuple[Hypothesis, Finding]] = []
     settled: set[Aspect] = set()
-    candidates: list[Alternative] = []
-    open_parts = len(judgement.unclear)
+    alternatives: list[Alternative] = []
+    open_before = len(judgement.unclear)
     for hypothesis in hypotheses:
-        if part in settled or judgement.explained >= hypothesis.until:
+        if aspect in settled or judgement.explained >= hypothesis.until:
             break
         answers = list(hypothesis.estimate(case))
         judgement.notes += [a for a in answers if isinstance(a, str)]
         judgement.unclear += [a.reason for a in answers if isinstance(a, NotJudged)]
         known = [a for a in answers if isinstance(a, Finding)]
         untried = [a for a in answers if isinstance(a, Alternative)]
-        candidates += untried
+        alternatives += untried
         new = [*known, *_tried(case, untried)]
         if hypothesis.rests_on is not None and hypothesis.rests_on not in judgement.agreed:
             new = [_weakened(f) for f in new]
@@ -113,42 +113,43 @@ def _judge_part(
         if new:
             settled |= set(hypothesis.settles)
             judgement.unclear += [hypothesis.because] if hypothesis.because else []
-    if part is Aspect.SETPOINTS:  # rivals: columns are read in one other way at most
+    else:
+        if not found and len(judgement.unclear) == open_before:
+            judgement.agreed.add(aspect)
+    if aspect is Aspect.SETPOINTS:  # rivals: columns are read in one other way at most
         best = sorted(found, key=lambda pair: pair[1].share or 0.0, reverse=True)[:1]
         found = [pair for pair in best if (pair[1].share or 0.0) > CAUSE]
     judgement.found += found
-    if part is Aspect.PLANT and len(found) > 1:
-        judgement.together = case.tried_together(candidates)
+    if aspect is Aspect.PLANT and len(found) > 1:
+        judgement.together = case.tried_together(alternatives)
         text = f"undoing all differences together {removes(judgement.together)}"
         judgement.notes.append(text)
-    if not found and len(judgement.unclear) == open_parts:
-        judgement.agreed.add(part)
     return settled
 
 
-def _tried(case: Case, candidates: Sequence[Alternative]) -> Iterator[Finding]:
-    """Candidates with the share of the error that they explain."""
-    for i, candidate in enumerate(candidates):
-        if candidate.finding.share is not None:
-            yield from _confirmed(case, candidate, i < CONFIRMED)
+def _tried(case: Case, alternatives: Sequence[Alternative]) -> Iterator[Finding]:
+    """Alternatives with the share of the error that they explain."""
+    for i, alternative in enumerate(alternatives):
+        if alternative.finding.share is not None:
+            yield from _confirmed(case, alternative, i < CONFIRMED)
             continue
         try:
-            yield case.tried(candidate)
+            yield case.tried(alternative)
         except MjrigError as reason:
-            if candidate.untried:
-                finding = candidate.finding
+            if alternative.untried:
+                finding = alternative.finding
                 evidence = {**finding.evidence, "reason": str(reason)}
-                yield replace(finding, form=candidate.untried, evidence=evidence)
+                yield replace(finding, form=alternative.untried, evidence=evidence)
 
 
-def _confirmed(case: Case, candidate: Alternative, by_run: bool) -> Iterator[Finding]:
-    """A candidate that was fitted, with what a run confirms of it."""
-    fitted = candidate.finding.share or 0.0
-    confirmed = (case.tried(candidate).share or 0.0) if by_run else 0.0
+def _confirmed(case: Case, alternative: Alternative, by_run: bool) -> Iterator[Finding]:
+    """An alternative that was fitted, with what a run confirms of it."""
+    fitted = alternative.finding.share or 0.0
+    confirmed = (case.tried(alternative).share or 0.0) if by_run else 0.0
     if case.is_measured and confirmed <= NAMED:
         return  # short predictions from noisy states are missed for that reason too
     share = max(fitted, confirmed)
-    yield replace(candidate.finding, share=share if share > CERTAIN else SUSPECTED * share)
+    yield replace(alternative.finding, share=share if share > CERTAIN else SUSPECTED * share)
 
 
 def _weakened(finding: Finding) -> Finding:

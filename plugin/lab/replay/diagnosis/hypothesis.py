@@ -1,7 +1,8 @@
 """Hypothesis: one thing that may differ between a recording and here, and how it is tested.
 
-A hypothesis estimates candidates: other values than those here, with the share of the error that
-each explains. `table.py` lists all of them; `engine.py` asks, tries, ranks and checks.
+A hypothesis estimates alternatives: other values than those here, with the share of the error that
+each explains, or a way to try them. `table.py` lists all of them; `engine.py` asks, tries, ranks and
+checks.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -41,7 +42,7 @@ class Cost(IntEnum):
 
     #: Recorded values are compared; nothing is simulated.
     COMPARE = 0
-    #: One run of the recording for each candidate.
+    #: One run of the recording for each alternative.
     RUN = 1
     #: Dozens of short predictions for each parameter, then runs.
     FIT = 2
@@ -50,7 +51,7 @@ class Cost(IntEnum):
 class Aspect(Enum):
     """What a hypothesis is tested on, and what a finding of it is about.
 
-    `Case.missing` reports why a part cannot be judged.
+    `Case.missing` reports why an aspect cannot be judged.
     """
 
     VELOCITY = "recorded joint velocities"
@@ -94,14 +95,14 @@ class Alternative:
 
 @dataclass(frozen=True)
 class NotJudged:
-    """Something about a part that the recording does not show, and why."""
+    """Something about an aspect that the recording does not show, and why."""
 
     reason: str
 
 
 #: What a hypothesis answers about a case; a string is a note for the reader.
 Answers = Iterator[Finding | Alternative | NotJudged | str]
-#: The function of a hypothesis; it takes the kind of case that has its part.
+#: The function of a hypothesis; it takes the kind of case that has its aspect.
 Estimate = Callable[[Any], Answers]
 
 
@@ -109,23 +110,23 @@ class Case:
     """What hypotheses are tested on: a recorded policy, a replay, or a policy in the loop."""
 
     #: Parts that it can have.
-    parts: frozenset[Aspect] = frozenset()
+    aspects: frozenset[Aspect] = frozenset()
     #: Whether states are those of a real robot, with noise.
     is_measured: bool = False
 
-    def missing(self, part: Aspect) -> str | None:
-        """Why a part is not judged; empty: it is; None: nothing about it is in question."""
+    def missing(self, aspect: Aspect) -> str | None:
+        """Why an aspect is not judged; empty: it is; None: nothing about it is in question."""
         return ""
 
-    def tried(self, candidate: Alternative) -> Finding:
-        """The finding with the share of the error that a run with the candidate removes.
+    def tried(self, alternative: Alternative) -> Finding:
+        """The finding with the share of the error that a run with the alternative removes.
 
         Raises:
             MjrigError: it cannot be tried.
         """
         raise MjrigError("nothing is run")
 
-    def tried_together(self, candidates: Sequence[Alternative]) -> float:
+    def tried_together(self, alternatives: Sequence[Alternative]) -> float:
         """The share that all changes remove together."""
         return 0.0
 
@@ -136,16 +137,16 @@ class Hypothesis:
 
     Attributes:
         kind: what may differ, as its findings call it.
-        needs: the part of a case that it is tested on.
+        needs: the aspect of a case that it is tested on.
         cost: the stage in which it is asked.
-        estimate: case → findings where recorded data show the effect, candidates where it must be
+        estimate: case → findings where recorded data show the effect, alternatives where it must be
             tried, and what cannot be judged.
         until: it is asked only while everything before explains less than this share.
-        settles: parts that are not judged any more if it has a finding.
+        settles: aspects that are not judged any more if it has a finding.
         because: why they are not, for the reader; empty: its finding shows that.
-        consequence_of: parts or kinds; next to a finding of them its own is no second cause.
-        repeats: a part whose findings of the same kind show the same cause.
-        rests_on: a part that must agree for its own finding to be a claim.
+        consequence_of: aspects or kinds; next to a finding of them its own is no second cause.
+        repeats: an aspect whose findings of the same kind show the same cause.
+        rests_on: an aspect that must agree for its own finding to be a claim.
     """
 
     kind: str

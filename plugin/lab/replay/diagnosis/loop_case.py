@@ -28,7 +28,7 @@ LATER = 0.1
 class LoopCase(Case):
     """Runs the policy again with one difference undone at a time; `again` is such a run."""
 
-    parts = frozenset({Aspect.TRAINED})
+    aspects = frozenset({Aspect.TRAINED})
 
     def __init__(
         self,
@@ -42,14 +42,14 @@ class LoopCase(Case):
         self._nominal, self._again = run.trial, again
         self._asked = run.track.timestep * max(run.track.taken, 1)
 
-    def tried(self, candidate: Alternative) -> Finding:
+    def tried(self, alternative: Alternative) -> Finding:
         """The finding with the effect on the run of the policy."""
-        assert candidate.change is not None
-        robot, change = candidate.change
+        assert alternative.change is not None
+        robot, change = alternative.change
         with PlantEdit(self.world, robot) as edit:
             change(edit)
             share, form, values = self._effect(self._again().trial)
-        finding = candidate.finding
+        finding = alternative.finding
         return replace(finding, share=share, form=form, evidence={**finding.evidence, **values})
 
     def _effect(self, trial: Trial) -> tuple[float, str, Mapping[str, Any]]:

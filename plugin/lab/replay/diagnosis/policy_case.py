@@ -257,7 +257,7 @@ _View = TypeVar("_View")
 class PolicyCase(Case):
     """A policy on a robot of the world, and the recording of a run of it.
 
-    `shift` is how many steps later the policy began in the recording than here, `parts` what is
+    `shift` is how many steps later the policy began in the recording than here, `aspects` what is
     judged of it.
     """
 
@@ -267,7 +267,7 @@ class PolicyCase(Case):
     policy: PolicyComponent
     said: Mapping[str, Any]
     shift: int = 0
-    parts: frozenset[Aspect] = frozenset({Aspect.VELOCITY, Aspect.TIMING, Aspect.ORDER, *POLICY})
+    aspects: frozenset[Aspect] = frozenset({Aspect.VELOCITY, Aspect.TIMING, Aspect.ORDER, *POLICY})
     _views: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
     def view(self, make: "Callable[[PolicyCase], _View]") -> "_View":
@@ -277,16 +277,16 @@ class PolicyCase(Case):
         view: _View = self._views[make]
         return view
 
-    def missing(self, part: Aspect) -> str:
-        """Why a part cannot be judged; empty: it can."""
-        if part is Aspect.START and not self.from_the_start:
+    def missing(self, aspect: Aspect) -> str:
+        """Why an aspect cannot be judged; empty: it can."""
+        if aspect is Aspect.START and not self.from_the_start:
             return "the start: the recording begins while the policy runs"
-        if part is Aspect.ACTION:
+        if aspect is Aspect.ACTION:
             return self._without_targets()
-        if part is Aspect.OBSERVATION:
+        if aspect is Aspect.OBSERVATION:
             reason = self._without_terms()
             return reason and f"observation terms: {reason}"
-        if part is Aspect.NETWORK:
+        if aspect is Aspect.NETWORK:
             seen = self.ticks.observation[real_ticks(self.ticks)[:MAX_SAMPLES]]
             if len(seen) < MIN_SAMPLES or seen.shape[1] != self.policy.observation.size:
                 return "the network: observations of another size were recorded"
@@ -412,7 +412,7 @@ class PolicyCase(Case):
 
     @property
     def observed(self) -> "tuple[TermLayout, Recomputed]":
-        """Layout and recomputed observations, where the part can be judged."""
+        """Layout and recomputed observations, where it can be judged."""
         assert self.layout is not None and self.recomputed is not None
         return self.layout, self.recomputed
 

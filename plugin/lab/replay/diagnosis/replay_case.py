@@ -34,7 +34,7 @@ GROSS = 1e-2
 class ReplayCase(Case):
     """Recorded setpoints in a world, the error that they had there, and that with a change."""
 
-    parts = frozenset(
+    aspects = frozenset(
         {Aspect.CONTROLLER, Aspect.PLANT, Aspect.SETPOINTS, Aspect.BODY, Aspect.STATE}
     )
 
@@ -59,15 +59,15 @@ class ReplayCase(Case):
         self._until = min(recording.duration, end + AFTER)
         self.before = comparison.rms_until(self._until)
 
-    def missing(self, part: Aspect) -> str | None:
-        """Why a part is not judged; empty: it is; None: nothing about it is in question."""
-        if part is Aspect.CONTROLLER:
+    def missing(self, aspect: Aspect) -> str | None:
+        """Why an aspect is not judged; empty: it is; None: nothing about it is in question."""
+        if aspect is Aspect.CONTROLLER:
             grown, time = self.first_above(GROWN), self.comparison.time
             begins_tiny = grown is None or grown > time[min(MIN_SAMPLES, len(time) - 1)]
             return "" if begins_tiny and not self.comparison.bit_exact else None
-        if part is Aspect.BODY and self.segments is None:
+        if aspect is Aspect.BODY and self.segments is None:
             return None
-        return None if self.is_round_off and part is not Aspect.PLANT else ""
+        return None if self.is_round_off and aspect is not Aspect.PLANT else ""
 
     def first_above(self, size: float) -> float | None:
         """When the error first exceeds a size [s]; None: never."""
@@ -120,29 +120,29 @@ class ReplayCase(Case):
         """Aspect of the error that is removed."""
         return 1.0 - error / self.before if self.before > 0.0 and np.isfinite(error) else 0.0
 
-    def tried(self, candidate: Alternative) -> Finding:
-        """The finding with the share of the error that one run with a candidate removes."""
-        return replace(candidate.finding, share=self.share(self._error_with(candidate)))
+    def tried(self, alternative: Alternative) -> Finding:
+        """The finding with the share of the error that one run with an alternative removes."""
+        return replace(alternative.finding, share=self.share(self._error_with(alternative)))
 
-    def _error_with(self, candidate: Alternative) -> float:
-        if candidate.change is not None:
-            robot, change = candidate.change
+    def _error_with(self, alternative: Alternative) -> float:
+        if alternative.change is not None:
+            robot, change = alternative.change
             with PlantEdit(self.world, robot) as edit:
                 try:
                     change(edit)
                 except CannotEdit:
-                    if candidate.run is None:
+                    if alternative.run is None:
                         raise
                 else:
                     return self.error()
-        assert candidate.run is not None
-        return candidate.run()
+        assert alternative.run is not None
+        return alternative.run()
 
-    def tried_together(self, candidates: Sequence[Alternative]) -> float:
+    def tried_together(self, alternatives: Sequence[Alternative]) -> float:
         """The share that all changes of the running world remove together."""
         edits = []
         try:
-            for robot, change in (c.change for c in candidates if c.change is not None):
+            for robot, change in (c.change for c in alternatives if c.change is not None):
                 edits.append(PlantEdit(self.world, robot))
                 with suppress(CannotEdit):
                     change(edits[-1])

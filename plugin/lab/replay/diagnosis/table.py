@@ -1,7 +1,8 @@
 """The table of all hypotheses: what may differ between a recording and here.
 
-A new diagnosis is a function of a case in the module of its subject, a row here, and a sentence in
-`mjrig.lab.findings.texts`. The order is that of rows of one cost: simple explanations first.
+A new diagnosis is a function of a case in the module of its subject or a new one, a row here, and a
+sentence in `mjrig.lab.findings.texts`. Rows of one cost are asked in this order, and rows about one
+aspect are together: simple explanations first.
 """
 
 from typing import Any
@@ -29,9 +30,9 @@ ENOUGH = 0.95
 _REPLAY = (Aspect.PLANT, Aspect.SETPOINTS, Aspect.BODY, Aspect.STATE)
 
 
-def _policy(kind: str, part: Aspect, estimate: Estimate, **more: Any) -> Hypothesis:
+def _policy(kind: str, aspect: Aspect, estimate: Estimate, **more: Any) -> Hypothesis:
     """About a recorded policy: values are compared, nothing is simulated."""
-    return Hypothesis(kind, part, Cost.COMPARE, estimate, **more)
+    return Hypothesis(kind, aspect, Cost.COMPARE, estimate, **more)
 
 
 def _action(kind: str, estimate: Estimate, *, explains_all: bool = False) -> Hypothesis:
@@ -46,9 +47,9 @@ def _whole(kind: str, estimate: Estimate) -> Hypothesis:
     return _policy(kind, Aspect.OBSERVATION, estimate, settles=(Aspect.OBSERVATION,))
 
 
-def _replay(kind: str, part: Aspect, estimate: Estimate, **more: Any) -> Hypothesis:
-    """About the replay of recorded setpoints: one run for each candidate."""
-    return Hypothesis(kind, part, Cost.RUN, estimate, **more)
+def _replay(kind: str, aspect: Aspect, estimate: Estimate, **more: Any) -> Hypothesis:
+    """About the replay of recorded setpoints: one run for each alternative."""
+    return Hypothesis(kind, aspect, Cost.RUN, estimate, **more)
 
 
 HYPOTHESES = (

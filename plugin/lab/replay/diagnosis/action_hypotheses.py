@@ -430,47 +430,74 @@ def action_offset(case: PolicyCase) -> Iterator[Finding]:
 FORGOTTEN = 0.5
 
 
-def network(case: PolicyCase) -> Answers:
-    """Feeds recorded observations to the network, in order, and compares its actions."""
-    rows = real_ticks(case.ticks)[:MAX_SAMPLES]
-    seen = case.ticks.observation[rows]
-    try:
-        here = case.policy.answers(seen).astype(np.float64)
-    except MjrigError as error:
-        yield NotJudged(f"the network: {error}")
-        return
-    columns = [case.joints.index(j) for j in case.policy.joints]
-    recorded = case.ticks.action[rows][:, columns].astype(np.float64)
-    remembers = False  # whether its outputs depend on ticks before the first recorded one
-    if not case.from_the_start:
-        without = case.policy.answers(seen[1:]).astype(np.float64)
-        remembers = not np.array_equal(without, here[1:])
-    # Recorded actions may be clipped already.
-    either = clipped(here, case.action.get("clip"))
-    off = np.minimum(np.abs(recorded - here), np.abs(recorded - either)).max(axis=1)
-    size = max(float(np.sqrt(np.mean(recorded**2))), ROUNDING)
-    if float(off.max()) < EXACT * size:
-        return
-    late = off[int(FORGOTTEN * len(off)) :]
-    if remembers or (float(late.max()) < EXACT * size and not case.from_the_start):
-        yield NotJudged("the network's memory at the first recorded tick was not recorded")
-        return
-    beta, now = recorded_filter(here, recorded, np.inf), float(case.action.get("smoothing", 1.0))
-    if beta is not None and beta < 1.0 and abs(beta - now) >= ALIKE:
-        yield _filter(beta, now, "action filter of the network")
-        return
-    factor = _factor(recorded, here)
-    if factor is None:
-        values = {"error": float(off.max()) / size, "ticks": len(off), "terms_differ": False}
-        yield replay_finding("network", "", "another", "this", "network", 1.0, **values)
-    elif abs(factor - 1.0) >= EXACT:  # but for a clip, which is judged with the targets
-        kind, there = "recorded actions", f"times {factor:.4g}"
-        yield replay_finding(kind, "", there, "as the network gives them", kind, 1.0, factor=factor)
+class Outputs:
+    """Outputs of the network on recorded observations, in order, and recorded actions.
+
+    `off` is how far each tick's actions are from them, `size` the size of the actions, `reason` why
+    they cannot be compared.
+    """
+
+    def __init__(self, case: PolicyCase) -> None:
+        rows = real_ticks(case.ticks)[:MAX_SAMPLES]
+        seen, columns = (
+            case.ticks.observation[rows],
+            list(map(case.joints.index, case.policy.joints)),
+        )
+        self.recorded = case.ticks.action[rows][:, columns].astype(np.float64)
+        self.size = max(float(np.sqrt(np.mean(self.recorded**2))), ROUNDING)
+        self.off, self.reason = np.zeros(len(rows)), ""
+        try:
+            self.here = case.policy.answers(seen).astype(np.float64)
+        except MjrigError as error:
+            self.reason = f"the network: {error}"
+            return
+        # Recorded actions may be clipped already.
+        either = (self.here, clipped(self.here, case.action.get("clip")))
+        self.off = np.min([np.abs(self.recorded - x) for x in either], axis=0).max(axis=1)
+        if self.agree or case.from_the_start:
+            return
+        without_first = case.policy.answers(seen[1:]).astype(np.float64)
+        late = self.off[int(FORGOTTEN * len(self.off)) :]
+        is_forgotten = float(late.max()) < EXACT * self.size
+        if is_forgotten or not np.array_equal(without_first, self.here[1:]):
+            self.reason = "the network's memory at the first recorded tick was not recorded"
+
+    @property
+    def agree(self) -> bool:
+        """Whether the recorded actions are those of the network."""
+        return float(self.off.max()) < EXACT * self.size
 
 
-def _factor(recorded: FloatArray, here: FloatArray) -> float | None:
+def recorded_actions(case: PolicyCase) -> Answers:
+    """Actions that were recorded after a filter or a scale."""
+    outputs = case.view(Outputs)
+    if outputs.reason:
+        yield NotJudged(outputs.reason)
+    if outputs.reason or outputs.agree:
+        return
+    beta = recorded_filter(outputs.here, outputs.recorded, np.inf)
+    factor, smoothing = _factor(outputs), float(case.action.get("smoothing", 1.0))
+    if beta is not None and beta < 1.0 and abs(beta - smoothing) >= ALIKE:
+        yield _filter(beta, smoothing, "action filter of the network")
+    elif factor is not None and abs(factor - 1.0) >= EXACT:
+        kind, there, here = "recorded actions", f"times {factor:.4g}", "as the network gives them"
+        yield replay_finding(kind, "", there, here, kind, 1.0, factor=factor)
+
+
+def network(case: PolicyCase) -> Iterator[Finding]:
+    """Another network; a factor of 1 shows a clip, which is judged with the targets."""
+    outputs = case.view(Outputs)
+    if outputs.reason or outputs.agree or _factor(outputs) is not None:
+        return
+    error, ticks = float(outputs.off.max()) / outputs.size, len(outputs.off)
+    values = {"error": error, "ticks": ticks, "terms_differ": False}
+    yield replay_finding("network", "", "another", "this", "network", 1.0, **values)
+
+
+def _factor(outputs: Outputs) -> float | None:
     """One factor between all recorded actions and those of the network; None: there is none."""
-    lines = [action_line(h, r) for r, h in zip(recorded.T, here.T, strict=True)]
+    pairs = zip(outputs.recorded.T, outputs.here.T, strict=True)
+    lines = [action_line(here, recorded) for recorded, here in pairs]
     found = [line for line in lines if line is not None]
     if len(found) < max(1, MAJORITY * len(lines)):
         return None

@@ -1,8 +1,7 @@
 """Hypothesis: one thing that may differ between a recording and here, and how it is tested.
 
 A hypothesis estimates alternatives: other values than those here, with the share of the error that
-each explains, or a way to try them. `table.py` lists all of them; `engine.py` asks, tries, ranks and
-checks.
+each explains, or a way to try them. `table.py` lists all hypotheses; `engine.py` asks them.
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -100,8 +100,12 @@ HYPOTHESES = (
         consequence_of=("recorded actions",),
     ),
     _policy(
-        "network, recorded actions", Aspect.NETWORK, actions.network, rests_on=Aspect.OBSERVATION
+        "recorded actions, action filter",
+        Aspect.NETWORK,
+        actions.recorded_actions,
+        settles=(Aspect.NETWORK,),
     ),
+    _policy("network", Aspect.NETWORK, actions.network, rests_on=Aspect.OBSERVATION),
     _policy("precision", Aspect.PRECISION, precision.value_precision, until=0.0),
     _replay("precision", Aspect.CONTROLLER, precision.controller_precision, settles=_REPLAY),
     _replay("kp, armature, timestep, …", Aspect.PLANT, plants.plant),

@@ -15,12 +15,9 @@ pytestmark = pytest.mark.skipif(
 )
 
 #: Folders with tests and without a package of that name, and why.
-NO_PACKAGE = {
-    "plugin/lab/replay/diagnose": "moves to plugin/lab/replay/diagnosis",
-    "plugin/lab/replay/recorded_policy": "moves to plugin/lab/replay/diagnosis",
-}
+NO_PACKAGE: dict[str, str] = {}
 #: Packages without tests of their own, and where they are tested.
-NO_TESTS = {"plugin/lab/replay/diagnosis": "tests/plugin/lab/replay/diagnose"}
+NO_TESTS: dict[str, str] = {}
 
 
 @pytest.fixture(scope="module")

@@ -23,6 +23,11 @@ from mjrig.lab.replay.comparison import (
     compare,
     saturation,
 )
+from mjrig.lab.replay.diagnosis.diagnose import (
+    PolicyDiagnosis,
+    RecordedDiagnosis,
+    diagnose_recording,
+)
 from mjrig.lab.replay.diagnosis.order_probe import (
     better_order,
     has_goal,
@@ -32,8 +37,6 @@ from mjrig.lab.replay.diagnosis.order_probe import (
     unclear,
 )
 from mjrig.lab.replay.diagnosis.policy_case import real_ticks
-from mjrig.lab.replay.diagnosis.policy_diagnosis import PolicyDiagnosis
-from mjrig.lab.replay.diagnosis.recording_diagnosis import RecordedDiagnosis, diagnose_recording
 from mjrig.lab.replay.finding import repair, replay_finding
 from mjrig.lab.replay.matching import Match, match, match_robot
 from mjrig.lab.replay.players import KinematicPlayer, TargetsPlayer

@@ -10,7 +10,7 @@ from mjrig.core.names import listed, suggestion
 from mjrig.core.properties.registry import described
 from mjrig.core.sim.world import World
 from mjrig.data.recording.recording import Recording
-from mjrig.lab.replay.diagnosis.recording_diagnosis import diagnose_recording
+from mjrig.lab.replay.diagnosis.diagnose import diagnose_recording
 from mjrig.lab.replay.modes import judge_difference, replay_policy, replay_poses, replay_targets
 from mjrig.lab.replay.result import Replay
 from mjrig.lab.replay.settings import TOLERANCE, TRIALS

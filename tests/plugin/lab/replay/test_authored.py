@@ -15,7 +15,7 @@ from mjrig.core.patterns import Slots
 from mjrig.core.properties.per_actuator import DEFAULT
 from mjrig.core.sim.plant_parameters import plant_of
 from mjrig.lab.findings.remedies import apply
-from mjrig.lab.replay.diagnosis.plant_differences import PlantDifference, plant_fix
+from mjrig.lab.replay.diagnosis.plant_hypotheses import PlantDifference, plant_fix
 from mjrig.lab.replay.repairs import edited, resolved, values_edit
 from tests.plugin.lab.replay.recorded import BIPED, biped
 

@@ -9,7 +9,7 @@ import mjrig
 from mjrig.components import PDController
 from mjrig.data.recording.recording import ActorRecording, Recording
 from mjrig.data.recording.tick_npz import read
-from mjrig.lab.replay.diagnosis.joint_order import mirrored, with_names, with_order
+from mjrig.lab.replay.diagnosis.order_hypotheses import mirrored, with_names, with_order
 from tests.campaign import campaign_only
 from tests.places import SHARED
 from tests.wording import regex

@@ -10,7 +10,7 @@ import pytest
 import mjrig
 from mjrig.components import PDController
 from mjrig.data.recording.recording import GainChange, Recording
-from mjrig.lab.replay.diagnosis.joint_order import (
+from mjrig.lab.replay.diagnosis.order_hypotheses import (
     mirrored,
     shifted,
     with_names,

@@ -1,6 +1,7 @@
-"""Precision: values rounded to float32 in the recording but not in this world, or the reverse."""
+"""Hypotheses about precision: float32 in the recording and not in this world, or the reverse."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 
 import numpy as np
 import numpy.typing as npt
@@ -9,55 +10,64 @@ from mjrig.core.arrays import FloatArray
 from mjrig.core.errors import MjrigError
 from mjrig.core.findings import Finding
 from mjrig.core.sim.world import World
-from mjrig.lab.replay.diagnosis.policy_case import MOST, LayoutTerm, PolicyCase, real_ticks
+from mjrig.lab.replay.diagnosis.hypothesis import MAX_SAMPLES, ROUNDING
+from mjrig.lab.replay.diagnosis.policy_case import LayoutTerm, PolicyCase, real_ticks
+from mjrig.lab.replay.diagnosis.replay_case import ReplayCase
 from mjrig.lab.replay.finding import repair, replay_finding
 from mjrig.lab.replay.repairs import joint_slots, resolved
 from mjrig.lab.rollouts.world_copy import twin
 
-# Precision trial ----------------------------------------------------------------------------------
-# Controllers that compute in another precision than the recording's.
+# Controllers --------------------------------------------------------------------------------------
+# Controllers that compute in another precision than the recording's: the difference begins tiny.
 
 
-PRECISION = "precision"
+def controller_precision(case: ReplayCase) -> Iterator[Finding]:
+    """Controllers with which the same run in another precision is the recorded one."""
+    try:
+        copied = case.error(world=twin(case.world))
+    except MjrigError:
+        return  # its files are gone, or it was put together in Python
+    if abs(copied - case.before) > ROUNDING * case.before:
+        return  # a copy does not repeat it: what differs is not in the scene
+    for pair in case.matches:
+        for label, here, other, world in _other_precisions(case.world, pair.robot.name):
+            share = case.share(case.error(world=world))
+            if share > 1.0 - ROUNDING:
+                edit, kind = repair("scene", f"{label}.precision", other), "precision"
+                yield replay_finding(kind, label, other, here, kind, share, (edit,))
 
 
-def other_precisions(world: World, robot: str) -> Iterator[tuple[str, str, str, World]]:
-    """Per controller: its path, its precision, the other one, and a world with that.
-
-    Args:
-        world: stays as it is.
-        robot: whose controllers.
-    """
+def _other_precisions(world: World, robot: str) -> Iterator[tuple[str, str, str, World]]:
+    """Per controller: its path, its precision, the other one, and a world with that."""
     for place, component in enumerate(world[robot].components):
-        known = {p.name: p for p in component.properties()}
-        if PRECISION not in known or not component.__dict__.get("enabled", True):
+        known = {p.name for p in component.properties()}
+        if "precision" not in known or not component.__dict__.get("enabled", True):
             continue
-        here = str(component.__dict__[PRECISION])
-        other = next(str(c) for c in type(component.__dict__[PRECISION]) if str(c) != here)
-        try:
+        here = component.__dict__["precision"]
+        other = next(str(c) for c in type(here) if c != here)
+        with suppress(MjrigError):
             copy = twin(world)
             own = copy[robot]
             changed = own.components[place].copy()
             own.remove_component(own.components[place])
-            changed.assign({PRECISION: other})
+            changed.assign({"precision": other})
             own.add_component(changed)
             copy.reset()
-        except MjrigError:
-            continue
-        yield component.label, here, other, copy
+            yield component.label, str(here), other, copy
 
 
-# Precision checks ---------------------------------------------------------------------------------
+# Recorded values ----------------------------------------------------------------------------------
 # Numbers that were rounded to float32 in the recording and are not here, or the other way.
 
 
-#: Share of the values that must be the same to the bit to know how they were computed.
+#: Share of the values that must be bit-identical to know how they were computed: a policy may
+#: have been reset in between.
 ALL = 0.99
 FLOAT32, FLOAT64 = "float32", "float64"
 
 
-def check_precision(case: PolicyCase) -> Iterator[Finding]:
-    """Precision of measured states and of targets, where recorded numbers tell it to the bit."""
+def value_precision(case: PolicyCase) -> Iterator[Finding]:
+    """Precision of measured states and of targets, where recorded numbers show it bit by bit."""
     for values in _measured(case):
         found = list(_found(case, "state", values))
         if found:
@@ -115,7 +125,7 @@ def _measured(case: PolicyCase) -> Iterator[Pair]:
             seen, zero = recorded.qvel[rows][:, places_of[:, 1]], np.zeros(len(mine))
         else:
             seen, zero = recorded.qpos[rows][:, places_of[:, 0]], _pose(case, term)
-        scale = np.broadcast_to(np.asarray(term.said.get("scale", 1.0), np.float64), zero.shape)
+        scale = term.scale
         moves = np.any(case.recomputed.here[:, places[0]] != 0.0, axis=0)
         # A stack that measures in float32 may compute in it too.
         ways = {
@@ -149,7 +159,7 @@ def _targets(case: PolicyCase) -> Pair | None:
     slots = joint_slots(case.file_joints)
     scale = resolved(action.get("scale"), slots, 1.0)
     pose = resolved(case.said.get("default"), slots, 0.0)
-    rows = real_ticks(case.ticks)[:MOST]
+    rows = real_ticks(case.ticks)[:MAX_SAMPLES]
     targets = case.targets_at(joints, case.ticks.step[rows], "position")
     outputs = case.ticks.action[rows][:, [case.joints.index(j) for j in joints]]
     clip = action.get("clip")

@@ -6,25 +6,21 @@ from dataclasses import dataclass
 import numpy as np
 
 from mjrig.core.arrays import FloatArray
-from mjrig.lab.replay.diagnosis.joint_order import assign
+from mjrig.lab.replay.diagnosis.hypothesis import EXACT, ROUNDING
+from mjrig.lab.replay.diagnosis.order_hypotheses import assign
 from mjrig.lab.replay.matching import Indices
 
 #: A term with less relative error than this is the same: observations are float32.
 SAME = 2e-3
-#: A fit must leave less than this share of the error …
+#: A fit must leave less than this share of the error; the simplest of the exact ones is taken.
 BETTER = 0.5
-#: … and is exact below this relative error: then the simplest exact one is taken.
-EXACT = 1e-2
-#: Latencies that are tried, in the recording and here [ticks].
-LAGS = (1, 2, 3)
-#: A value that moves less than this says nothing about its scale.
-STILL = 1e-6
-#: … nor does one that is less than this share of the others.
+#: The largest latency that is tried, in the recording and here: sensors and networks of robots
+#: need less [ticks].
+MAX_LAG = 3
+#: A value that is less than this share of the others does not show its scale.
 LITTLE = 1e-3
-#: A factor must leave less than this share of a value's own size …
+#: A factor must leave less than this share of a value's own size.
 OWN = 0.05
-#: … and is none if it is this close to 1.
-CHANGED = 2e-3
 
 
 @dataclass(frozen=True)
@@ -49,7 +45,7 @@ def error(recorded: FloatArray, here: FloatArray) -> float:
     """Root mean square of the difference, relative to the larger of both."""
     if not recorded.size:
         return 0.0
-    size = max(_rms(recorded), _rms(here), STILL)
+    size = max(_rms(recorded), _rms(here), ROUNDING)
     return _rms(recorded - here) / size
 
 
@@ -92,7 +88,7 @@ def _fits(recorded: FloatArray, here: FloatArray, before: float) -> Iterator[Ter
     order = likely(recorded, here)
     if (order != np.arange(len(order))).any():
         yield fit("order", order.astype(np.float64), here[:, order])
-    for lag in LAGS:
+    for lag in range(1, MAX_LAG + 1):
         if len(here) > 4 * lag:
             yield fit("latency", np.array([float(lag)]), here[:-lag], lag)
             early = error(recorded[:-lag], here[lag:])
@@ -106,7 +102,7 @@ def _fits(recorded: FloatArray, here: FloatArray, before: float) -> Iterator[Ter
 def _factors(recorded: FloatArray, here: FloatArray) -> FloatArray:
     """Per column; not a number where nothing moves, or no factor gives the recorded values."""
     found: FloatArray = np.full(here.shape[1], np.nan)
-    least = max(STILL, LITTLE * _rms(here))
+    least = max(ROUNDING, LITTLE * _rms(here))
     for i in range(here.shape[1]):
         size = _rms(here[:, i])
         if size < least:

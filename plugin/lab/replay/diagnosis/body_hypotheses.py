@@ -1,4 +1,4 @@
-"""Properties of the body that a recording does not list: payload, friction, armature, damping."""
+"""Hypotheses about the body: payload, friction, gravity, joints, and states that were edited."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -14,20 +14,21 @@ from mjrig.core.names import listed
 from mjrig.core.sim.plant_parameters import plant_of
 from mjrig.core.sim.world import World
 from mjrig.lab.findings.rendering import EACH
+from mjrig.lab.replay.diagnosis.hypothesis import MAX_SAMPLES, NAMED, Alternative, Change
 from mjrig.lab.replay.diagnosis.plant_differences import dynamics_fix
-from mjrig.lab.replay.diagnosis.short_predictions import EXACT, ParameterFit, Segments, size
+from mjrig.lab.replay.diagnosis.predictions import EXACT, ParameterFit, Segments, size
+from mjrig.lab.replay.diagnosis.replay_case import ReplayCase
 from mjrig.lab.replay.finding import repair, replay_finding
-from mjrig.lab.replay.matching import Match
+from mjrig.lab.replay.matching import Indices, Match
 from mjrig.lab.replay.plant_edit import JOINT_FIELDS, CannotEdit, PlantEdit
+from mjrig.lab.replay.players import TargetsPlayer
+from mjrig.lab.replay.start_state import is_same_model
+from mjrig.lab.rollouts.tracks import advance
 
-#: A parameter is named if it removes this share of what short predictions miss.
-NAMED = 0.3
 #: Short predictions that miss by more than this are rarely those of the same robot with another
 #: mass or friction: setpoints, orders or units are wrong, unless one parameter explains all of it
 #: [rad/s or m/s].
 GROSS = 1.5
-#: What explains less than this may be anything: it is a suspicion.
-SUSPICION, SUSPECTED = 0.99, 0.6
 #: With this share no other parameter is fitted.
 CERTAIN = 0.995
 #: A value that is less than this share of the one here is zero.
@@ -61,8 +62,6 @@ SHARES = (-0.9, -0.7, -0.4, 0.5, 1.5)
 #: Factors of friction to begin from, as logarithms: half, double, …
 SCAN = (-1.4, -1.0, -0.7, -0.35, -0.15, 0.15, 0.35, 0.7, 1.0, 1.4)
 
-Repair = Callable[[PlantEdit], object]
-
 
 @dataclass(frozen=True)
 class PlantParameter:
@@ -85,20 +84,27 @@ class PlantParameter:
     scans_always: bool = False
 
 
-class BodyChecks:
+def body(case: ReplayCase) -> Iterator[Alternative]:
+    """Properties that the recording does not list, fitted to short predictions."""
+    assert case.segments is not None
+    for finding, change in BodyFits(case.segments, case.world).run():
+        yield Alternative(finding, (case.segments.pair.robot, change))
+
+
+class BodyFits:
     """Fits one parameter at a time to short predictions; `run` names those that explain them."""
 
     def __init__(self, segments: Segments, world: World) -> None:
         self._segments, self._world = segments, world
         self._pair: Match = segments.pair
 
-    def run(self) -> list[tuple[Finding, Repair]]:
+    def run(self) -> list[tuple[Finding, Change]]:
         """Findings and how to repair them in this world, the one that explains most first."""
         before = self._segments.miss()
         if size(before) <= EXACT:
             return []
         gross = size(before) > GROSS
-        found: list[tuple[Finding, Repair]] = []
+        found: list[tuple[Finding, Change]] = []
         for parameter in self._parameters():
             found += self._fitted(parameter, before)
             if found and (found[-1][0].share or 0.0) > CERTAIN:
@@ -114,7 +120,7 @@ class BodyChecks:
 
     def _fitted(
         self, parameter: PlantParameter, before: FloatArray
-    ) -> list[tuple[Finding, Repair]]:
+    ) -> list[tuple[Finding, Change]]:
         """The finding of one parameter, if it explains enough."""
         edit = PlantEdit(self._world, self._pair.robot)
         change = partial(parameter.change, edit)
@@ -134,7 +140,7 @@ class BodyChecks:
             edit.undo()
         if fit.share <= NAMED or abs(fit.change) > parameter.most:
             return []
-        return [(self._finding(parameter, fit), partial(_repair, parameter, fit.change))]
+        return [(self._finding(parameter, fit), lambda edit: parameter.change(edit, fit.change))]
 
     def _promising(self, before: FloatArray) -> list[PlantParameter]:
         """The best guesses of what is wrong with a single joint, of those that are pushed most."""
@@ -273,10 +279,6 @@ class BodyChecks:
         return [b.joint_id for b in self._pair.robot.actuators if b.joint and b.on_joint]
 
 
-def _repair(parameter: PlantParameter, change: float, edit: PlantEdit) -> None:
-    parameter.change(edit, change)
-
-
 def _of_kind(what: str, kind: str, values: Mapping[str, float]) -> PlantParameter:
     """A property of joints of one kind: like values change by an amount, unlike ones by a share."""
     mean, step = float(np.mean(list(values.values()))), JOINTS[what]
@@ -329,3 +331,76 @@ def _ground_friction(model: mujoco.MjModel) -> float:
     fixed = np.flatnonzero(model.geom_bodyid == 0)
     chosen = planes if len(planes) else fixed if len(fixed) else np.arange(model.ngeom)
     return float(model.geom_friction[chosen[0], 0])
+
+
+# Single steps -------------------------------------------------------------------------------------
+# One step from every recorded state, compared with the next state.
+
+
+#: The fewest steps that show what is rare.
+MIN_STEPS = 10
+#: A change of velocity in one step that physics did not make [rad/s or m/s].
+JUMP = 1e-2
+#: With jumps in more than this share of the steps, it is the physics that differs.
+RARE = 0.3
+
+
+def state_edits(case: ReplayCase) -> Iterator[Finding | str]:
+    """Jumps that no physics step makes: the source wrote into its state."""
+    with TargetsPlayer(
+        case.recording, case.world, robot=case.robot, resample=case.resample
+    ) as player:
+        pair = player.matches[0]
+        rows = _single_steps(pair)
+        if len(player.matches) > 1 or player.ratio != 1.0 or len(rows) < MIN_STEPS:
+            return
+        player.start()
+        missed = np.array([_missed(player, pair, case.world, int(row)) for row in rows])
+    worst, names = missed.max(axis=1), [here.name for _, here in pair.joints]
+    jumps = worst > JUMP
+    if 0 < jumps.sum() <= RARE * len(jumps) and np.median(worst[~jumps]) < EXACT:
+        jumped = missed[jumps].max(axis=0)
+        # Coupled joints react too; the one that was written jumps most.
+        most = max(JUMP, 0.5 * float(jumped.max()))
+        joints = [n for n, r in zip(names, jumped, strict=True) if r > most]
+        when = float(pair.recorded.time[int(rows[np.flatnonzero(jumps)[0]])])
+        kind, count = "state edited by the source", f"{int(jumps.sum())} of {len(jumps)}"
+        there = f"velocity jumps by {jumped.max():.3g} in {count} steps, first at {when:.3f} s"
+        yield replay_finding(kind, ", ".join(joints[:6]), there, "no such jump", kind)
+    elif np.median(worst) > EXACT:
+        joint = names[int(np.median(missed, axis=0).argmax())]
+        yield (
+            f"single steps from recorded states differ too, most at {joint} (median "
+            f"{np.median(worst):.2g} rad/s or m/s a step): the physics or the law differs"
+        )
+
+
+def _single_steps(pair: Match) -> Indices:
+    recorded = pair.recorded
+    if recorded.qvel is None:
+        return np.empty(0, dtype=np.intp)
+    return np.flatnonzero(np.diff(recorded.step) == 1)[:MAX_SAMPLES]
+
+
+def _missed(player: TargetsPlayer, pair: Match, world: World, row: int) -> FloatArray:
+    """Velocity here minus recorded after one step, per joint."""
+    recorded, data = pair.recorded, world.data
+    assert recorded.qvel is not None
+    pair.qpos(recorded.qpos[row], data.qpos)
+    pair.qvel(recorded.qvel[row], data.qvel)
+    player.seek(int(recorded.step[row] - recorded.step[0]))
+    advance(world, 1)
+    after = recorded.qvel[row + 1]
+    return np.array(
+        [np.abs(data.qvel[here.dof] - after[there.dof]).max() for there, here in pair.joints]
+    )
+
+
+def another_model(case: ReplayCase) -> Iterator[str]:
+    """Whether the compiled model is another: nothing that is listed explains the error."""
+    known = any("model_hash" in pair.recorded.plant.overall for pair in case.matches)
+    if known and not is_same_model(case.world, case.recording):
+        yield (
+            "the compiled model differs from the recording's: masses, geometry or something else "
+            "that the recording does not list may differ"
+        )

@@ -1,7 +1,9 @@
-"""Joint order and signs of recorded columns: estimated from data, relabelled, tried by running."""
+"""Hypotheses about order and signs of recorded columns: estimated from data, then tried."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -10,8 +12,12 @@ from mjrig.core.errors import MjrigError
 from mjrig.core.findings import Finding
 from mjrig.core.names import how_many, listed
 from mjrig.data.recording.recording import ActorRecording, RecordedCommands, Recording
-from mjrig.lab.replay.finding import replay_finding
+from mjrig.lab.replay.diagnosis.hypothesis import Alternative
+from mjrig.lab.replay.diagnosis.policy_case import PolicyCase
+from mjrig.lab.replay.diagnosis.replay_case import ReplayCase
+from mjrig.lab.replay.finding import repair, replay_finding
 from mjrig.lab.replay.matching import Indices
+from mjrig.lab.replay.repairs import some
 
 # Assignment ---------------------------------------------------------------------------------------
 # Assignment of target columns to measured joints, from the data alone.
@@ -262,10 +268,6 @@ def _with(recording: Recording, actor: ActorRecording) -> Recording:
     return replace(recording, actors={**recording.actors, actor.name: actor})
 
 
-# Effects ------------------------------------------------------------------------------------------
-# Effects of a change on the position error, as text.
-
-
 # Plausible orders ---------------------------------------------------------------------------------
 # Orders in which the setpoints of a recording may really be.
 
@@ -313,48 +315,61 @@ def _different(orders: Sequence[tuple[str, Indices]]) -> list[tuple[str, Indices
     return found
 
 
-# Order trials -------------------------------------------------------------------------------------
-# Orders and signs of recorded setpoints, tried by running.
+# Hypotheses ---------------------------------------------------------------------------------------
 
 
-_WAYS: tuple[tuple[str, Callable[[Recording, str, Indices], Recording]], ...] = (
-    ("setpoints", with_order),
-    ("joints and setpoints", with_names),
-)
+#: Orders of the four numbers of a quaternion that was read wrongly: xyzw as wxyz, and back.
+QUATERNIONS = {"x, y, z, w": (3, 0, 1, 2), "w, x, y, z": (1, 2, 3, 0)}
 
 
-def order_findings(
-    recording: Recording, actor: ActorRecording, share_of: Callable[[Recording], float]
-) -> Iterator[Finding]:
-    """What other orders and signs of a robot's columns explain.
+def listed_order(case: PolicyCase) -> Iterator[Finding]:
+    """The order of the policy's joints, where the recording states it."""
+    here, recorded = list(case.policy.joints), list(case.joints)
+    if here == recorded or sorted(here) != sorted(recorded):
+        return
+    moved = sum(a != b for a, b in zip(here, recorded, strict=True))
+    edit, many = repair("policy", "joints", recorded), how_many(moved, "joint")
+    yield replay_finding("joint order", many, recorded, here, "joint order listed", 1.0, (edit,))
 
-    Args:
-        recording: as it was read.
-        actor: the robot in it.
-        share_of: the part of the error that another reading removes.
-    """
-    for name, order in plausible_orders(actor):
-        for subject, change in _WAYS:
-            try:
-                share = share_of(change(recording, actor.name, order))
-            except MjrigError:
-                continue
+
+def tried_orders(case: ReplayCase) -> Iterator[Alternative]:
+    """Setpoints, or joints and setpoints, in another order."""
+    ways = {"setpoints": with_order, "joints and setpoints": with_names}
+    for actor in case.large_errors:
+        for name, order in plausible_orders(actor):
             moved = [actor.driven[i] for i in np.flatnonzero(order != np.arange(len(order)))]
-            names = ", ".join(actor.driven[i] for i in order)
-            yield replay_finding(
-                "joint order",
-                listed(moved) if len(moved) <= 4 else how_many(len(moved), "joint"),
-                "as recorded",
-                f"{subject}: {name}",
-                "joint order tried",
-                share,
-                subject=subject,
-                order=name,
-                columns=names,
-            )
-    samples = samples_of(actor)
-    against = flipped(samples) if samples is not None else []
-    if against:
-        share = share_of(with_signs(recording, actor.name, against))
-        joints = listed(actor.driven[i] for i in against)
-        yield replay_finding("sign", joints, "as recorded", "negated", "sign of setpoints", share)
+            columns = ", ".join(actor.driven[i] for i in order)
+            for subject, change in ways.items():
+                with suppress(MjrigError):
+                    recording = change(case.recording, actor.name, order)
+                    there, form = f"{subject}: {name}", "joint order tried"
+                    finding = replay_finding(
+                        "joint order", some(moved), "as recorded", there, form,
+                        subject=subject, order=name, columns=columns,
+                    )  # fmt: skip
+                    yield case.reading(finding, recording)
+
+
+def tried_signs(case: ReplayCase) -> Iterator[Alternative]:
+    """Setpoints that fit their joints better with the other sign."""
+    for actor in case.large_errors:
+        samples = samples_of(actor)
+        against = flipped(samples) if samples is not None else []
+        if against:
+            joints, form = listed(actor.driven[i] for i in against), "sign of setpoints"
+            finding = replay_finding("sign", joints, "as recorded", "negated", form)
+            yield case.reading(finding, with_signs(case.recording, actor.name, against))
+
+
+def tried_quaternions(case: ReplayCase) -> Iterator[Alternative]:
+    """The four numbers of a base quaternion in another order."""
+    if any(j.kind == "free" for actor in case.large_errors for j in actor.joints):
+        for name, order in QUATERNIONS.items():
+            finding = quaternion_finding(name, "quaternion run", None)
+            yield case.reading(finding, with_quaternions(case.recording, order))
+
+
+def quaternion_finding(name: str, form: str, share: float | None, **evidence: Any) -> Finding:
+    """The base quaternion of the recording was read in the wrong order."""
+    other = next(n for n in QUATERNIONS if n != name)
+    return replay_finding("quaternion order", "base", name, other, form, share, **evidence)

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import mjrig
-from mjrig.lab.replay.diagnosis.body_checks import BodyChecks
-from mjrig.lab.replay.diagnosis.short_predictions import ParameterFit
+from mjrig.lab.replay.diagnosis.body_hypotheses import BodyFits
+from mjrig.lab.replay.diagnosis.predictions import ParameterFit
 from mjrig.lab.replay.result import WITHIN, Replay
 from tests.places import SCENES
 from tests.plugin.data.robot_logs import simulated as sim
-from tests.plugin.lab.replay.diagnose.test_body_checks import OneSided
+from tests.plugin.lab.replay.diagnosis.test_body_hypotheses import OneSided
 
 #: Position, velocity and effort of a good and of a poor robot [rad, rad/s, N·m].
 NOISE = ((1e-4, 5e-3, 0.02), (1e-3, 3e-2, 0.1))
@@ -83,5 +83,5 @@ def test_a_change_that_no_robot_has_is_not_named(change: float, is_named: bool) 
     robot = next(iter(world.articulations.values()))
     recorded = SimpleNamespace(plant=SimpleNamespace(joints={}, overall={}))
     pair = SimpleNamespace(robot=robot, base=object(), joints=(), recorded=recorded)
-    found = BodyChecks(Fitted(pair, 0.1, 0.5, 0.7), world).run()  # type: ignore[arg-type]
+    found = BodyFits(Fitted(pair, 0.1, 0.5, 0.7), world).run()  # type: ignore[arg-type]
     assert ("payload" in {finding.kind for finding, _ in found}) == is_named

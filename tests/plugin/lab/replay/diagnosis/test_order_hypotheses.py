@@ -5,7 +5,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from mjrig.lab.replay.diagnosis.joint_order import (
+from mjrig.lab.replay.diagnosis.order_hypotheses import (
     MatchSamples,
     assign,
     flipped,

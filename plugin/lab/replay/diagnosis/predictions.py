@@ -1,121 +1,21 @@
-"""Short predictions from recorded states, one step or a segment, free of chaos.
+"""Short predictions from recorded states: the physics and the law, without chaos.
 
-From recorded states the world runs to the next recorded sample with the recorded setpoints. The
-error there is smooth in every parameter, so that a parameter can be fitted.
+From some recorded states the world runs to the next recorded sample with the recorded setpoints.
+What it misses there is smooth in every parameter, so that a parameter can be fitted.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import mujoco
 import numpy as np
 
 from mjrig.core.arrays import FloatArray
-from mjrig.core.findings import Finding
 from mjrig.core.sim.world import World
 from mjrig.data.recording.recording import Recording
-from mjrig.lab.replay.finding import replay_finding
 from mjrig.lab.replay.matching import Indices, Match
 from mjrig.lab.replay.players import TargetsPlayer, playable_steps
 from mjrig.lab.rollouts.tracks import advance
-
-# One step -----------------------------------------------------------------------------------------
-# One-step predictions: one step from every recorded state, compared with the next state.
-
-
-#: Steps to compare; more add nothing.
-MAX_SINGLE_STEPS = 400
-#: A change of velocity in one step that physics did not make [rad/s or m/s].
-JUMP = 1e-2
-#: Below this, two steps are the same: solvers stop somewhere [rad/s or m/s].
-SAME = 1e-5
-
-
-@dataclass
-class OneStepFound:
-    """Findings and notes."""
-
-    findings: list[Finding] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-
-
-class OneStep:
-    """Looks at the steps of the first robot whose states were recorded at physics rate."""
-
-    def __init__(
-        self, recording: Recording, world: World, robot: str, *, resample: bool = False
-    ) -> None:
-        self._recording, self._world = recording, world
-        self._robot, self._resample = robot, resample
-
-    def run(self) -> OneStepFound | None:
-        """The result of single steps; None: none can be compared."""
-        with TargetsPlayer(
-            self._recording, self._world, robot=self._robot, resample=self._resample
-        ) as player:
-            pair = player.matches[0]
-            rows = self._rows(pair)
-            if len(player.matches) > 1 or player.ratio != 1.0 or len(rows) < 10:
-                return None
-            player.start()
-            residual = np.array([self._residual(player, pair, int(row)) for row in rows])
-        return self._judge(pair, rows, residual)
-
-    def _rows(self, pair: Match) -> Indices:
-        recorded = pair.recorded
-        if recorded.qvel is None:
-            return np.empty(0, dtype=np.intp)
-        return np.flatnonzero(np.diff(recorded.step) == 1)[:MAX_SINGLE_STEPS]
-
-    def _residual(self, player: TargetsPlayer, pair: Match, row: int) -> FloatArray:
-        """Velocity here minus recorded after one step, per joint."""
-        recorded, data = pair.recorded, self._world.data
-        assert recorded.qvel is not None
-        pair.qpos(recorded.qpos[row], data.qpos)
-        pair.qvel(recorded.qvel[row], data.qvel)
-        player.seek(int(recorded.step[row] - recorded.step[0]))
-        advance(self._world, 1)
-        after = recorded.qvel[row + 1]
-        return np.array(
-            [np.abs(data.qvel[here.dof] - after[there.dof]).max() for there, here in pair.joints]
-        )
-
-    def _judge(self, pair: Match, rows: Indices, residual: FloatArray) -> OneStepFound:
-        found = OneStepFound()
-        worst = residual.max(axis=1)
-        jumps = worst > JUMP
-        names = [here.name for _, here in pair.joints]
-        if 0 < jumps.sum() <= 0.3 * len(jumps) and np.median(worst[~jumps]) < SAME:
-            jumped = residual[jumps].max(axis=0)
-            # Coupled joints react too; the one that was written jumps most.
-            most = max(JUMP, 0.5 * float(jumped.max()))
-            joints = [n for n, r in zip(names, jumped, strict=True) if r > most]
-            when = float(pair.recorded.time[int(rows[np.flatnonzero(jumps)[0]])])
-            found.findings.append(
-                replay_finding(
-                    "state edited by the source",
-                    ", ".join(joints[:6]),
-                    f"velocity jumps by {jumped.max():.3g} in {int(jumps.sum())} of "
-                    f"{len(jumps)} steps, first at {when:.3f} s",
-                    "no such jump",
-                    "state edited by the source",
-                )
-            )
-        elif np.median(worst) > SAME:
-            joint = names[int(np.median(residual, axis=0).argmax())]
-            found.notes.append(
-                f"single steps from recorded states differ too, most at {joint} (median "
-                f"{np.median(worst):.2g} rad/s or m/s a step): the physics or the law differs"
-            )
-        return found
-
-
-# Segments -----------------------------------------------------------------------------------------
-# Short predictions from recorded states: the physics and the law, without chaos.
-#
-# From some recorded states the world runs to the next recorded sample with the recorded setpoints.
-# What it misses there is smooth in every parameter, so that a parameter can be fitted.
-
 
 #: Predictions per evaluation at most and at least, and physics steps for all of them together.
 MOST, LEAST, STEPS = 60, 24, 600

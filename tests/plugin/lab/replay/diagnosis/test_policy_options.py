@@ -11,7 +11,7 @@ from mjrig.components import PDController, Policy, PolicySwitch
 from mjrig.data.recording.readers import read_recording
 from mjrig.data.recording.recorder import Recorder
 from mjrig.data.recording.recording import Recording
-from mjrig.lab.replay.diagnosis.policy_checks import check_policy
+from mjrig.lab.replay.diagnosis.diagnose import diagnose_policy
 from tests.components.policies.small import counting, linear, write
 from tests.worlds import arm, make_robot
 
@@ -59,7 +59,7 @@ def test_policies_that_took_turns_agree_with_their_recording(
     recorded: Recording, tmp_path: Path
 ) -> None:
     world, robot, switch = switched(tmp_path)
-    assert check_policy(recorded, world, "", None) == ([], [])
+    assert diagnose_policy(recorded, world, "", None) == ([], [])
     assert switch.enabled and robot.components[-1] is switch
 
 
@@ -71,7 +71,7 @@ def test_a_change_of_one_policy_is_found_in_its_turns(
     recorded: Recording, tmp_path: Path, change: dict[str, Any], what: str
 ) -> None:
     world, _, _ = switched(tmp_path, **change)
-    found, _ = check_policy(recorded, world, "", None)
+    found, _ = diagnose_policy(recorded, world, "", None)
     assert [f.kind for f in found if f.is_cause] == [what]
     assert all(f.where.split(":")[0] == "b" and not f.edits for f in found)
 
@@ -93,7 +93,7 @@ def test_answers_keep_the_memory_of_each(tmp_path: Path) -> None:
 def test_options_that_the_scene_has_not_are_named(recorded: Recording, tmp_path: Path) -> None:
     options = [{"name": "a", "file": policy(tmp_path, "a", 1)}]
     world, _ = make_robot(arm(), PDController(kp=10, kv=1), PolicySwitch(options=options))
-    found, notes = check_policy(recorded, world, "", None)
+    found, notes = diagnose_policy(recorded, world, "", None)
     assert not found
     assert notes == ["the policies: options 2 were recorded, which the scene has not: a"]
 

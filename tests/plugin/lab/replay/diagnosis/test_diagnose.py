@@ -10,7 +10,7 @@ import mjrig
 from mjrig.core.control.plant import Plant
 from mjrig.data.recording.recording import Recording
 from mjrig.lab.replay.diagnosis.control_law import recorded_limits
-from mjrig.lab.replay.diagnosis.joint_order import with_order, with_signs
+from mjrig.lab.replay.diagnosis.order_hypotheses import with_order, with_signs
 from tests.plugin.lab.replay.recorded import BIPED, biped, from_world
 from tests.worlds import make_world
 

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 import mjrig
-from mjrig.lab.replay.diagnosis.joint_order import mirrored
+from mjrig.lab.replay.diagnosis.order_hypotheses import mirrored
 from mjrig.lab.replay.diagnosis.order_probe import (
     DECLARED,
     OrderProbe,

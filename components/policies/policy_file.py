@@ -349,8 +349,8 @@ class PolicyFile(Component):
             made.assign(document.data)
             made.complete()
         except PropertyError as error:
-            said = document.error(error.keys, str(error), at=error.at, about_key=error.about_key)
-            raise PolicyError(str(said)) from error
+            located = document.error(error.keys, str(error), at=error.at, about_key=error.about_key)
+            raise PolicyError(str(located)) from error
         return made
 
     def save(self, path: str | Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from imgui_bundle import imgui
 
 from mjrig.components.importers.policy_import import report_data
-from mjrig.components.importers.sources.flags import FLAGS, ReplacementOptions
+from mjrig.components.importers.sources.overrides import FLAGS, ReplacementOptions
 from mjrig.core.errors import BindingError
 from mjrig.core.findings import Level
 from mjrig.core.names import listed

@@ -19,7 +19,6 @@ from mjrig.core.properties.scalar_kinds import Choice, Float, Int, OptionalFloat
 
 # Input terms --------------------------------------------------------------------------------------
 
-
 #: One turn, and its angle, as arrays: a number would have to become one in every tick.
 _TURN, _ANGLE = np.array(1.0), np.array(2.0 * math.pi)
 

@@ -377,7 +377,6 @@ class FootPositions(ObservationTerm):
 
 
 # Sensor terms -------------------------------------------------------------------------------------
-# Sensor terms: sensors read by name.
 
 
 class SensorTerm(ObservationTerm):

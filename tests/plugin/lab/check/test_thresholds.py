@@ -190,6 +190,7 @@ def test_an_armature_that_differs_from_its_motor_by_a_percent(
     share: float, is_reported: bool
 ) -> None:
     (_, own), *_ = _armatures(0.5)
+    assert isinstance(own, float)
     dynamics = {"armature": {"knee": own * share}}
     for joint, more in ((own * share, {}), (0.0, {"dynamics": dynamics})):
         assert bool(_armatures(joint, **more)) is is_reported

@@ -77,7 +77,7 @@ def test_a_chirp_is_over_if_a_thousandth_of_the_amplitude_is_left_to_move(
 ) -> None:
     signal = Signal(Kind.CHIRP, amplitude=0.5, duration=2.0)
     speed = way * signal.amplitude / signal.duration
-    positions = speed * 0.001 * np.arange(2001)
+    positions = (speed * 0.001 * np.arange(2001)).tolist()
     assert is_over(positions, signal, 0.001) is expected
 
 

@@ -55,14 +55,22 @@ class FilePolicy(PolicyComponent, ABC):
         """The loop that commands the robot now."""
         return self._lead
 
-    def _of_file(self, file: Path, make: Callable[[PolicyFile], Made]) -> Made:
-        """Make something of a policy file as it is now.
+    def _of_file(
+        self, file: Path, make: Callable[[PolicyFile], Made], where: str, key: str
+    ) -> Made:
+        """Make something of a policy file as it is now; `where` and `key` are for errors.
 
         Raises:
-            MjrigError: the file, the network or the robot do not fit each other.
+            BindingError: the file, the network or the robot do not fit each other.
         """
-        path = self.find_file(file)
-        return make(PolicyFile.load(path, self.gate(), self.trusted_folders()))
+        try:
+            path = self.find_file(file)
+            return make(PolicyFile.load(path, self.gate(), self.trusted_folders()))
+        except MissingExtraError:
+            raise
+        except MjrigError as error:
+            text = str(error).removeprefix(f"{self.label}: ")
+            raise BindingError(f"{self.label}{where}: {text}", (key,)) from error
 
     def _update_lease(self) -> None:
         """Own the setpoints while enabled, so that nothing else moves the joints meanwhile."""
@@ -80,7 +88,7 @@ class FilePolicy(PolicyComponent, ABC):
 
     @property
     def policy_file(self) -> PolicyFile:
-        """The policy file that is in charge."""
+        """The file of the policy in charge."""
         return self._in_charge.policy
 
     @property
@@ -147,26 +155,20 @@ class Policy(FilePolicy):
         Raises:
             BindingError: the file, the network or the robot do not fit each other.
         """
-        loop = self._checked(lambda policy: PolicyLoop(policy, robot, self.label))
+        loop = self._of_file(
+            self._required_file(),
+            lambda policy: PolicyLoop(policy, robot, self.label),
+            ".file",
+            "file",
+        )
         loop.commands.fix(self.command)
         loop.seed(self.seed)
         return loop
 
-    def _checked(self, make: Callable[[PolicyFile], Made]) -> Made:
-        """Make something of the file as it is now; errors are about the property.
-
-        Raises:
-            BindingError: the file, the network or the robot do not fit each other.
-        """
+    def _required_file(self) -> Path:
         if self.file is None:
             raise PropertyError(f"{self.label}.file: needs a policy file", ("file",))
-        try:
-            return self._of_file(self.file, make)
-        except MissingExtraError:
-            raise
-        except MjrigError as error:
-            text = str(error).removeprefix(f"{self.label}: ")
-            raise BindingError(f"{self.label}.file: {text}", ("file",)) from error
+        return self.file
 
     def detach(self) -> None:
         if self._loop is not None:
@@ -277,7 +279,12 @@ class Policy(FilePolicy):
 
     def batched(self, worlds: BatchOfWorlds) -> BatchPolicy:
         robot = self._lead._robot
-        loop = self._checked(lambda policy: BatchLoop(policy, robot, self.label, worlds))
+        loop = self._of_file(
+            self._required_file(),
+            lambda policy: BatchLoop(policy, robot, self.label, worlds),
+            ".file",
+            "file",
+        )
         if self.command.size:
             loop.set_command(self.command)
         loop.set_seed(self.seed)

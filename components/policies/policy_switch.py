@@ -16,7 +16,7 @@ from mjrig.core.control.articulation import Articulation
 from mjrig.core.control.plant import Plant
 from mjrig.core.control.policy import PolicyDisturbance
 from mjrig.core.control.setpoints import Lease
-from mjrig.core.errors import BindingError, MissingExtraError, MjrigError, PropertyError
+from mjrig.core.errors import BindingError, MjrigError, PropertyError
 from mjrig.core.names import suggestion
 from mjrig.core.properties.collection_kinds import Samples
 from mjrig.core.properties.has_properties import HasProperties
@@ -152,12 +152,12 @@ class PolicySwitch(FilePolicy):
     def _made(self, option: SwitchOption, robot: Articulation) -> PolicyLoop | None:
         if option.file is None:
             return None
-        try:
-            loop = self._of_file(option.file, lambda policy: PolicyLoop(policy, robot, self.label))
-        except MissingExtraError:
-            raise
-        except MjrigError as error:
-            raise BindingError(f"{self.label}: {option.name}: {error}", ("options",)) from error
+        loop = self._of_file(
+            option.file,
+            lambda policy: PolicyLoop(policy, robot, self.label),
+            f": {option.name}",
+            "options",
+        )
         if loop.start_steps:
             raise BindingError(
                 f"{self.label}: {option.name}: its file stands first (start.duration); remove it, "

@@ -6,14 +6,15 @@ a call costs the same, however many arrays it works on. Only this module imports
 """
 
 import math
+from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import mujoco
 import numba
 import numba.extending
 
-from mjrig.components.laws import equations
-from mjrig.components.laws.dry_friction import dry_friction
+from mjrig.components.laws import dry_friction, equations
 from mjrig.components.laws.equations import Gains, MotorCurve, MotorLine, Segment, Signals
 
 _numba: Any = numba  # its types are incomplete
@@ -39,6 +40,13 @@ LIMITS = 5
 
 
 # Equations ----------------------------------------------------------------------------------------
+
+
+def _of_equations(kernel: Any) -> Any:
+    """Name a kernel after the equations: numba's cache only notices edits of the kernel's file."""
+    sources = (Path(str(module.__file__)).read_bytes() for module in (equations, dry_friction))
+    kernel.__qualname__ += f"_{crc32(b''.join(sources)):08x}"
+    return kernel
 
 
 # The functions of numbers that the equations are written with.
@@ -69,6 +77,7 @@ _motor_line, _motor_curve, _table_limit, _arriving_row = (
 
 
 @_numba.njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@_of_equations
 def look_up(x: Any, y: Any, q: float) -> float:
     """Piecewise linear, constant beyond the ends; the left value at a repeated position."""
     last = x.shape[0] - 1
@@ -101,6 +110,7 @@ def _table_at(typing: Any, address: Any) -> Any:
 
 
 @_numba.njit("int64(int64)", cache=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@_of_equations
 def tick(address: int) -> int:
     """One tick of all actuators; returns how many efforts were not finite: their ctrl stays."""
     pointers = _table_at(address)
@@ -198,7 +208,7 @@ def tick(address: int) -> int:
 
 #: Type of a friction constraint of a joint: mjCNSTR_FRICTION_DOF.
 OF_JOINTS = int(mujoco.mjtConstraint.mjCNSTR_FRICTION_DOF)
-_budget = _numba.njit(error_model="numpy")(dry_friction)
+_budget = _numba.njit(error_model="numpy")(dry_friction.dry_friction)
 
 
 @_numba.njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator]
@@ -222,6 +232,7 @@ def read_loads(
 
 
 @_numba.njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@_of_equations
 def write_friction(
     rows: Any, dofs: Any, velocities: Any, motor: Any, external: Any, frictionloss: Any
 ) -> None:

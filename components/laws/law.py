@@ -96,11 +96,11 @@ class LawInputs(Signals):
     @classmethod
     def of(cls, space: PipelineSpace, state: State, dt: float) -> "LawInputs":
         """The inputs of a law in a space, with the memory of a state."""
-        symbols = (
+        signals: list[Any] = [
             Symbol(space.shape, space.dtype, name=name, is_commanded=name in _TARGETS)
             for name in Signals._fields[:-1]
-        )
-        made = cls(*symbols, float(dt))
+        ]
+        made = cls(*signals, float(dt))  # type: ignore[call-arg]
         made._dtype, made._state = space.dtype, state
         return made
 
@@ -159,8 +159,9 @@ class Law(PipelinePart):
         #: Programs of the present parameters, by dt.
         self._traces: dict[float, _Trace] = {}
         self._traced = 0
-        #: The memory after the step, until `advance` commits it.
+        #: The memory after the step by name, and with the memory that `advance` copies it to.
         self._next: dict[str, npt.NDArray[Any]] = {}
+        self._commits: list[tuple[npt.NDArray[Any], npt.NDArray[Any]]] = []
 
     def use_space(self, space: PipelineSpace) -> None:
         super().use_space(space)
@@ -224,10 +225,12 @@ class Law(PipelinePart):
         trace = self._trace(state, dt)
         memory = {f"memory.{name}": getattr(state, name) for name in trace.inputs.recalled}
         inputs = {"q": q, "qd": qd, **dict(zip(_TARGETS, targets, strict=True)), **memory}
-        outputs = [out]
-        for name in trace.inputs.kept:
-            outputs.append(self._next.setdefault(name, np.zeros_like(getattr(state, name))))
+        kept = {name: getattr(state, name) for name in trace.inputs.kept}
+        for name, array in kept.items():
+            self._next.setdefault(name, np.zeros_like(array))
+        self._commits = [(array, self._next[name]) for name, array in kept.items()]
         self._bound = trace, inputs
+        outputs = [out, *(value for _, value in self._commits)]
         self._on_command, calls, _ = trace.program.bind(inputs, outputs)
         for call in self._on_command:
             call()
@@ -253,8 +256,8 @@ class Law(PipelinePart):
             state: the pipeline's.
             good: the actuators whose effort was finite; None: all. The others keep their memory.
         """
-        for name, value in self._next.items():
-            commit(getattr(state, name), value, good)
+        for array, value in self._commits:
+            commit(array, value, good)
 
     def slopes(self, state: State, dt: float) -> Slopes:
         """∂τ/∂(q, qd, targets) of the raw effort that `compute` wrote last.

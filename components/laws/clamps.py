@@ -20,7 +20,14 @@ from mjrig.components.laws.equations import (
 )
 from mjrig.components.laws.law import PipelinePart
 from mjrig.components.laws.pipeline_arrays import Array, Operation, PipelineSpace, clip
-from mjrig.components.laws.tracing import Program, Symbol, derivatives, looked_up
+from mjrig.components.laws.tracing import (
+    Evaluation,
+    Program,
+    Stage,
+    Symbol,
+    derivatives,
+    looked_up,
+)
 from mjrig.core.errors import PropertyError
 from mjrig.core.properties.collection_kinds import Samples
 from mjrig.core.properties.component import Component
@@ -49,7 +56,7 @@ class Clamp(PipelinePart):
     def prepare(self) -> None:
         super().prepare()
         #: The bounds as symbols, and their calls, of the parameters of a revision.
-        self._traced: tuple[int, tuple[Any, Any], Program] | None = None
+        self._traced: tuple[int, tuple[tuple[Any, Any], Program, Evaluation]] | None = None
 
     def equation(self, q: Any, qd: Any) -> tuple[Any, Any]:
         """Hook: the lowest and the highest effort as expressions of position and velocity.
@@ -59,21 +66,20 @@ class Clamp(PipelinePart):
         """
         raise NotImplementedError(f"{type(self).__name__} has no bounds(q, qd)")
 
-    def _trace(self) -> tuple[tuple[Any, Any], Program]:
+    def _trace(self) -> tuple[tuple[Any, Any], Program, Evaluation]:
         if self._traced is None or self._traced[0] != self._revision:
             space = self._space
             assert space is not None
             low, high = self.equation(
                 *(Symbol(space.shape, space.dtype, name=name) for name in ("q", "qd"))
             )
-            self._traced = self._revision, (low, high), Program([low, high])
-        return self._traced[1:]
+            program = Program([low, high])
+            self._traced = self._revision, ((low, high), program, Evaluation(program))
+        return self._traced[1]
 
     def bounds(self, q: Array, qd: Array) -> tuple[Array, Array]:
         """Lowest and highest effort at this state."""
-        _, operations, (low, high) = self._trace()[1].bind({"q": q, "qd": qd})
-        for operation in operations:
-            operation()
+        low, high = self._trace()[2]({"q": q, "qd": qd})
         return low, high
 
     @required("equation", "bounds")
@@ -117,8 +123,8 @@ class Clamp(PipelinePart):
             if type(self).apply is Clamp.apply:  # swapped bounds would clamp without an error
                 self._check_bounds(self.bounds(q, qd), effort)
             return [partial(apply_clamp, self, effort, q, qd, out)]
-        _, operations, (low, high) = self._trace()[1].bind({"q": q, "qd": qd})
-        return [*operations, partial(clip, effort, low, high, out)]
+        calls, (low, high) = self._trace()[1].bind({"q": q, "qd": qd})
+        return [*calls[Stage.STEP], partial(clip, effort, low, high, out)]
 
     def over_rows(self, rows: int) -> Self:
         """A copy that applies to arrays (rows, n)."""
@@ -505,10 +511,10 @@ class PositionTable(Clamp):
         (q,) = arguments
         count = np.zeros(q.shape, np.intp)
         if self._shared:
-            points, segments = self._points[0].copy(), self._segments[:, 0].copy()
+            points = self._points[0]
             return [
                 lambda: count.__setitem__(..., points.searchsorted(q)),
-                partial(segments.take, count, 1, out, "clip"),
+                partial(self._segments[:, 0].copy().take, count, 1, out, "clip"),
             ]
         below = np.zeros((*q.shape, self._points.shape[1]), np.bool_)
         first = np.arange(len(self._points)) * self._segments.shape[2]

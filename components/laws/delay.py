@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from mjrig.components.laws.equations import arriving_row
 from mjrig.components.laws.pipeline_arrays import Array, PipelineSpace, State
-from mjrig.components.laws.tracing import Program, Symbol
+from mjrig.components.laws.tracing import Program, Stage, Symbol
 from mjrig.core.errors import PropertyError
 from mjrig.core.properties.collection_kinds import Vector
 from mjrig.core.properties.component import Component
@@ -243,18 +243,15 @@ class Delay(Component):
         first = int(lags.flat[0]) if lags.size else 0
         is_common = not self._is_filling and bool((lags == first).all())
         self._common_lag = first if is_common else None
-        newest, past = (
-            Symbol(array.shape, array.dtype, name=name)
-            for name, array in (("head", head), ("count", count))
-        )
         # While actuators have fewer commands than their delay, they take their oldest one.
-        oldest: Any = past
-        row = arriving_row(newest, np.minimum(lags, oldest) if self._is_filling else lags, rows)
+        oldest: Any = Symbol.of(count)
+        reached = np.minimum(lags, oldest) if self._is_filling else lags
         size = 3 * count.size
-        entries = row * size + np.arange(size).reshape(3, *count.shape)
-        _, self._find_entries, (self._entries,) = Program([entries]).bind(
-            {"head": head, "count": count}
-        )
+        entries = arriving_row(Symbol.of(head), reached, rows) * size
+        calls, (self._entries,) = Program(
+            [entries + np.arange(size).reshape(3, *count.shape)]
+        ).bind({})
+        self._find_entries = calls[Stage.STEP]
         self._settled = (dt, state.version)
 
     def why_not_compiled(self) -> str:

@@ -16,6 +16,7 @@ from mjrig.components.laws.equations import (
 )
 from mjrig.components.laws.law import Law, LawInputs
 from mjrig.components.laws.pipeline_arrays import Array, PipelineSpace, State
+from mjrig.components.laws.tracing import Stage, Symbol
 from mjrig.core.properties.per_actuator import PerActuator, PerActuatorInput
 from mjrig.core.properties.scalar_kinds import Choice
 
@@ -63,6 +64,8 @@ class PD(Law):
 
     def enter(self, space: PipelineSpace) -> None:
         super().enter(space)
+        #: The gains that programs hold, so that new values need no new program.
+        self._live = Gains(*(np.zeros(space.size, space.dtype) for _ in Gains._fields))
         self._is_textbook = space.dtype == np.float32 or self.order is SumOrder.TEXTBOOK
         self.load_gains(self.kp, self.kv, self.constant_effort)
 
@@ -70,16 +73,23 @@ class PD(Law):
         """Set gains given in joint units; `command` must follow."""
         space = self._space
         assert space is not None
-        self._revision += 1
         constant, zero = space.effort(constant_effort), np.zeros(1)
-        self._gains = Gains(space.gain(kp), space.gain(kv), constant, zero, zero)
+        self._take(Gains(space.gain(kp), space.gain(kv), constant, zero, zero))
+
+    def _take(self, gains: Gains) -> None:
+        self._gains = gains
+        for array, values in zip(self._live, gains, strict=True):
+            array[:] = values
 
     def needs(self) -> dict[str, str]:
         gains = (("target_q", "ki"), ("target_q", "kp"), ("target_qd", "kv"))
         return {target: gain for target, gain in gains if getattr(self._gains, gain).any()}
 
     def equation(self, x: LawInputs) -> Any:
-        return (pd_textbook if self._is_textbook else pd)(self._gains, x)
+        return (pd_textbook if self._is_textbook else pd)(self._symbols(), x)
+
+    def _symbols(self) -> Gains:
+        return Gains(*(Symbol.of(array, Stage.PARAMETERS) for array in self._live))
 
     def why_not_native(self) -> str:
         if self.order is SumOrder.TEXTBOOK:
@@ -120,6 +130,7 @@ class PID(PD):
         self.assign({"ki": ki, "integral_max": integral_max})
 
     def enter(self, space: PipelineSpace) -> None:
+        self._is_bounded = False
         super().enter(space)
         self.load_integral(self.ki, self.integral_max)
 
@@ -127,10 +138,11 @@ class PID(PD):
         """Set the integral's parameters given in joint units."""
         space = self._space
         assert space is not None
-        self._revision += 1
-        self._gains = self._gains._replace(
-            ki=space.gain(ki), integral_max=space.motion_size(integral_max)
-        )
+        high = space.motion_size(integral_max)
+        self._take(self._gains._replace(ki=space.gain(ki), integral_max=high))
+        if (is_bounded := bool(np.isfinite(high).any())) != self._is_bounded:
+            self._is_bounded = is_bounded
+            self._revision += 1
 
     def check_dt(self, dt: float | None) -> None:
         if dt is None or not (math.isfinite(dt) and dt >= 0.0):
@@ -140,5 +152,8 @@ class PID(PD):
         state.add("integral", space.zeros())
 
     def equation(self, x: LawInputs) -> Any:
-        integral = x.keep("integral", advanced_integral(self._gains, x, x.memory("integral")))
-        return (pid_textbook if self._is_textbook else pid)(self._gains, x, integral)
+        gains = self._symbols()
+        if not self._is_bounded:  # one call less
+            gains = gains._replace(integral_max=self._gains.integral_max)
+        integral = x.keep("integral", advanced_integral(gains, x, x.memory("integral")))
+        return (pid_textbook if self._is_textbook else pid)(gains, x, integral)

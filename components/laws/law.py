@@ -11,7 +11,14 @@ import numpy.typing as npt
 
 from mjrig.components.laws.equations import Signals
 from mjrig.components.laws.pipeline_arrays import Array, Operation, PipelineSpace, State
-from mjrig.components.laws.tracing import Program, Symbol, derivatives, stored
+from mjrig.components.laws.tracing import (
+    Evaluation,
+    Program,
+    Stage,
+    Symbol,
+    derivatives,
+    stored,
+)
 from mjrig.core.errors import PropertyError
 from mjrig.core.properties.component import Component
 from mjrig.core.properties.hooks import check_filled, fills, hook_methods, required
@@ -86,29 +93,28 @@ class LawInputs(Signals):
 
     _dtype: Any
     _state: State
-
-    def __init__(self, *signals: Any) -> None:
-        #: Names of the memory that it reads.
-        self.recalled: set[str] = set()
-        #: What the memory becomes with this step.
-        self.kept: dict[str, Symbol] = {}
+    #: What the memory becomes with this step, by name.
+    kept: dict[str, Symbol]
 
     @classmethod
     def of(cls, space: PipelineSpace, state: State, dt: float) -> "LawInputs":
         """The inputs of a law in a space, with the memory of a state."""
         signals: list[Any] = [
-            Symbol(space.shape, space.dtype, name=name, is_commanded=name in _TARGETS)
+            Symbol(
+                space.shape,
+                space.dtype,
+                Stage.COMMAND if name in _TARGETS else Stage.STEP,
+                name=name,
+            )
             for name in Signals._fields[:-1]
         ]
         made = cls(*signals, float(dt))  # type: ignore[call-arg]
-        made._dtype, made._state = space.dtype, state
+        made._dtype, made._state, made.kept = space.dtype, state, {}
         return made
 
     def memory(self, name: str) -> Symbol:
         """The memory of this name, as the last step left it."""
-        array = getattr(self._state, name)
-        self.recalled.add(name)
-        return Symbol(array.shape, array.dtype, name=f"memory.{name}")
+        return Symbol.of(getattr(self._state, name))
 
     def keep(self, name: str, value: Any) -> Symbol:
         """Give the memory of this name a new value, unless the effort is not finite."""
@@ -139,6 +145,7 @@ class _Trace:
         if not is_ready or any(effort is value for value in kept.values()):
             effort = stored(effort, space.shape, space.dtype)
         self.effort, self.program = effort, Program([effort, *kept.values()])
+        self.evaluate = Evaluation(self.program)
 
 
 class Law(PipelinePart):
@@ -153,8 +160,8 @@ class Law(PipelinePart):
         nothing = np.zeros(0)
         self._targets: tuple[Array, Array, Array] = (nothing, nothing, nothing)
         self._custom: Mapping[str, Array] = {}
-        #: The last program and its inputs.
-        self._bound: tuple[_Trace, dict[str, Array]] | None = None
+        #: The equation that ran last, and its inputs.
+        self._bound: tuple[_Trace | None, dict[str, Array]] = None, {}
         self._on_command: list[Operation] = []
         #: Programs of the present parameters, by dt.
         self._traces: dict[float, _Trace] = {}
@@ -222,32 +229,41 @@ class Law(PipelinePart):
 
             self._on_command = [partial(self.command, *targets)]
             return [compute]
-        trace = self._trace(state, dt)
-        memory = {f"memory.{name}": getattr(state, name) for name in trace.inputs.recalled}
-        inputs = {"q": q, "qd": qd, **dict(zip(_TARGETS, targets, strict=True)), **memory}
-        kept = {name: getattr(state, name) for name in trace.inputs.kept}
-        for name, array in kept.items():
-            self._next.setdefault(name, np.zeros_like(array))
-        self._commits = [(array, self._next[name]) for name, array in kept.items()]
-        self._bound = trace, inputs
+        trace = self._bind(q, qd, state, dt)
         outputs = [out, *(value for _, value in self._commits)]
-        self._on_command, calls, _ = trace.program.bind(inputs, outputs)
-        for call in self._on_command:
+        calls, _ = trace.program.bind(self._bound[1], outputs)
+        self._on_command = calls[Stage.COMMAND]
+        for call in (*calls[Stage.PARAMETERS], *self._on_command):
             call()
-        return calls
+        return calls[Stage.STEP]
 
-    def _trace(self, state: State, dt: float) -> _Trace:
+    def _bind(self, q: Array, qd: Array, state: State, dt: float) -> _Trace:
+        """The equation of the present parameters, with these inputs."""
         assert self._space is not None
         if self._traced != self._revision:
             self._traces, self._traced = {}, self._revision
-        if dt not in self._traces:
-            self._traces[dt] = _Trace(self, self._space, state, dt)
-        return self._traces[dt]
+        trace = self._traces.get(dt)
+        if trace is None:
+            trace = self._traces[dt] = _Trace(self, self._space, state, dt)
+        self._bound = trace, {"q": q, "qd": qd, **dict(zip(_TARGETS, self._targets, strict=True))}
+        kept = {name: getattr(state, name) for name in trace.inputs.kept}
+        for name, array in kept.items():
+            if name not in self._next:
+                self._next[name] = np.zeros_like(array)
+        self._commits = [(array, self._next[name]) for name, array in kept.items()]
+        return trace
 
     def respond(self, q: Array, qd: Array, state: State, dt: float, out: Array) -> None:
         """Write the raw effort for the setpoints of the last `command`."""
-        for operation in self.program(q, qd, state, dt, out):
-            operation()
+        if type(self).compute is not Law.compute:
+            for operation in self.program(q, qd, state, dt, out):
+                operation()
+            return
+        results = self._bind(q, qd, state, dt).evaluate(self._bound[1])
+        for output, result in zip(
+            (out, *(value for _, value in self._commits)), results, strict=True
+        ):
+            np.copyto(output, result, casting="same_kind")
 
     def advance(self, state: State, good: npt.NDArray[np.bool_] | None = None) -> None:
         """Hook: commit the memory update of the last `compute`.
@@ -265,9 +281,9 @@ class Law(PipelinePart):
         Raises:
             NotImplementedError: the law has none.
         """
-        if self._bound is None:
-            raise NotImplementedError(f"{type(self).__name__} has no derivative")
         trace, inputs = self._bound
+        if trace is None:
+            raise NotImplementedError(f"{type(self).__name__} has no derivative")
         names = ("q", "qd", "target_q", "target_qd")
         return Slopes(*(derivatives([trace.effort], inputs, name)[0] for name in names))
 

@@ -1,11 +1,12 @@
 """Equations as numpy calls, prepared once and run every step.
 
 An equation runs once with symbols in place of the arrays that change. Each operation on a symbol
-becomes one call into an array that is made once; calls that depend on setpoints only are kept
-apart, since they hold until the next setpoint.
+becomes one call into an array that is made once. Calls are run as rarely as their inputs change:
+with the parameters, with the setpoints, or in every step.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from enum import IntEnum
 from functools import partial
 from typing import Any
 
@@ -18,33 +19,40 @@ from mjrig.components.laws.pipeline_arrays import Array, Operation, clip
 Calls = Callable[[Sequence[Array], Array], list[Operation]]
 
 
+class Stage(IntEnum):
+    """When a value changes."""
+
+    PARAMETERS = 0
+    COMMAND = 1
+    STEP = 2
+
+
 class Symbol(NDArrayOperatorsMixin):
-    """A value that changes from step to step: a named array, or the result of a function."""
+    """A value that changes: an input by name, a given array, or the result of a function."""
 
     def __init__(
         self,
         shape: tuple[int, ...],
         dtype: Any,
+        stage: Stage = Stage.STEP,
         function: Any = None,
         arguments: tuple[Any, ...] = (),
         *,
         name: str = "",
-        is_commanded: bool = False,
+        array: Array | None = None,
     ) -> None:
-        self.shape, self.dtype = shape, np.dtype(dtype)
-        self.function, self.arguments, self.name = function, arguments, name
-        #: Whether it changes only with the setpoints.
-        self.is_commanded = is_commanded
+        self.shape, self.dtype, self.stage = shape, np.dtype(dtype), stage
+        self.function, self.arguments, self.name, self.array = function, arguments, name, array
+
+    @classmethod
+    def of(cls, array: Array, stage: Stage = Stage.STEP) -> "Symbol":
+        """The present content of an array."""
+        return cls(array.shape, array.dtype, stage, array=array)
 
     @property
     def is_own(self) -> bool:
         """Whether a call writes it in every step, so that it may be written to any array."""
-        return callable(self.function) and not self.is_commanded
-
-    @property
-    def kind(self) -> object:
-        """Symbols of one kind may share an array."""
-        return self.shape, self.dtype, self.is_commanded
+        return callable(self.function) and self.stage is Stage.STEP
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         is_in_place = isinstance(options.pop("out", (self,))[0], Symbol)
@@ -64,7 +72,7 @@ class Symbol(NDArrayOperatorsMixin):
         return _result(clip, inputs)
 
     def __getitem__(self, index: int) -> "Symbol":
-        return Symbol(self.shape[1:], self.dtype, index, (self,), is_commanded=self.is_commanded)
+        return Symbol(self.shape[1:], self.dtype, self.stage, index, (self,))
 
     def __bool__(self) -> bool:
         raise TypeError("an equation cannot branch on a value that changes; use np.where")
@@ -72,7 +80,13 @@ class Symbol(NDArrayOperatorsMixin):
 
 def looked_up(calls: Calls, shape: tuple[int, ...], dtype: Any, *arguments: Symbol) -> Symbol:
     """A symbol whose value is written by other calls than one of a numpy function."""
-    return Symbol(shape, dtype, calls, arguments)
+    return Symbol(shape, dtype, Stage.STEP, calls, arguments)
+
+
+def stored(value: Any, shape: tuple[int, ...], dtype: Any) -> Symbol:
+    """A value that is copied in every step to an array of this type."""
+    argument = value if isinstance(value, Symbol) else np.asarray(value, dtype)
+    return Symbol(shape, dtype, Stage.STEP, np.positive, (argument,))
 
 
 def _choose(arguments: Sequence[Array], out: Array) -> list[Operation]:
@@ -89,95 +103,128 @@ def _result(function: Any, inputs: Sequence[Any]) -> Symbol:
     if isinstance(function, np.ufunc):
         kinds = [getattr(value, "dtype", type(value)) for value in inputs]
         *types, dtype = function.resolve_dtypes((*kinds, None))
-    else:  # of a choice the condition, of a clip the first value is one of several
+    else:  # the first value of a choice is its condition
         dtype = np.result_type(*(getattr(v, "dtype", v) for v in inputs[function is _choose :]))
         types = [dtype] * len(inputs)
     arguments = tuple(
         value if hasattr(value, "dtype") else np.full(shape, value, kind)
         for value, kind in zip(inputs, types, strict=True)
     )
-    symbols = [value for value in inputs if isinstance(value, Symbol)]
-    return Symbol(
-        shape, dtype, function, arguments, is_commanded=all(s.is_commanded for s in symbols)
-    )
+    stage = max(value.stage for value in inputs if isinstance(value, Symbol))
+    return Symbol(shape, dtype, stage, function, arguments)
 
 
-def stored(value: Any, shape: tuple[int, ...], dtype: Any) -> Symbol:
-    """A value that is copied in every step to an array of this type."""
-    argument = value if isinstance(value, Symbol) else np.asarray(value, dtype)
-    return Symbol(shape, dtype, np.positive, (argument,))
-
-
-def _calls(function: Any, arguments: Sequence[Any], out: Array) -> list[Operation]:
-    """The calls that write the result of a symbol's function to an array."""
-    if isinstance(function, int):
-        return []  # a row, which another call writes
-    if function in (np.maximum, np.minimum):  # they reserve a third position
-        return [partial(function, *arguments, out=out)]
-    if isinstance(function, np.ufunc) or function is clip:
-        return [partial(function, *arguments, out)]
-    calls: list[Operation] = function(arguments, out)
-    return calls
+def _maker(function: Any) -> Any:
+    """What makes the calls of a symbol's function; a ufunc of two arguments at most is called."""
+    if function in (np.maximum, np.minimum):  # they reserve the third position
+        return lambda arguments, out: [partial(function, *arguments, out=out)]
+    if function is clip:
+        return lambda arguments, out: [partial(clip, *arguments, out)]
+    return function
 
 
 class Program:
-    """The calls that compute results from named arrays, and the arrays in between."""
+    """The calls that compute results from named inputs, and the arrays in between."""
 
     def __init__(self, results: Sequence[Any]) -> None:
-        self._results = results
-        self._order: list[Symbol] = []
+        #: One per symbol and constant: its array; None for an input.
+        self._arrays: list[Any] = []
+        self._inputs: dict[int, str] = {}
+        #: Each: stage, function or what makes its calls, numbers of its arguments, and its own.
+        self._order: list[tuple[Stage, Any, list[int], int]] = []
+        self._numbers: dict[int, int] = {}
         self._uses: dict[int, int] = {}
         for result in results:
-            self._visit(result)
-        self._buffers: dict[int, Array] = {}
-        for symbol in self._order:
-            self._buffers[id(symbol)] = self._buffer(symbol)
+            self._count(result)
+        self._results = [self._number(result) for result in results]
+        self._keep_alive = results  # the numbers are found by identity
 
-    def _visit(self, value: Any) -> None:
-        """Put a symbol behind those that it is computed from."""
-        if not isinstance(value, Symbol):
-            return
+    def _count(self, value: Any) -> None:
+        """Count how often symbols are used."""
         self._uses[id(value)] = self._uses.get(id(value), 0) + 1
-        if self._uses[id(value)] == 1:
+        if isinstance(value, Symbol) and self._uses[id(value)] == 1:
             for argument in value.arguments:
-                self._visit(argument)
-            if value.function is not None:
-                self._order.append(value)
+                self._count(argument)
 
-    def _buffer(self, symbol: Symbol) -> Array:
+    def _number(self, value: Any) -> int:
+        """Where the array of a value is; calls are put behind those of their arguments."""
+        if id(value) in self._numbers:
+            return self._numbers[id(value)]
+        array = value
+        if isinstance(value, Symbol):
+            numbers = [self._number(argument) for argument in value.arguments]
+            array = value.array if value.function is None else self._array(value, numbers)
+            if callable(value.function):
+                maker = _maker(value.function)
+                self._order.append((value.stage, maker, numbers, len(self._arrays)))
+            elif array is None:
+                self._inputs[len(self._arrays)] = value.name
+        self._numbers[id(value)] = len(self._arrays)
+        self._arrays.append(array)
+        return len(self._arrays) - 1
+
+    def _array(self, symbol: Symbol, numbers: Sequence[int]) -> Array:
         """The array of a symbol: that of an argument which nothing else needs, or a new one."""
         if isinstance(symbol.function, int):
-            row: Array = self._buffers[id(symbol.arguments[0])][symbol.function]
+            row: Array = self._arrays[numbers[0]][symbol.function]
             return row
-        for argument in symbol.arguments if isinstance(symbol.function, np.ufunc) else ():
-            is_free = self._uses.get(id(argument)) == 1 and callable(argument.function)
-            if is_free and argument.kind == symbol.kind:
-                return self._buffers[id(argument)]
+        for argument, number in zip(symbol.arguments, numbers, strict=True):
+            is_free = isinstance(argument, Symbol) and callable(argument.function)
+            is_free &= self._uses[id(argument)] == 1 and isinstance(symbol.function, np.ufunc)
+            if is_free and all(
+                getattr(argument, name) == getattr(symbol, name)
+                for name in ("shape", "dtype", "stage")
+            ):
+                shared: Array = self._arrays[number]
+                return shared
         return np.zeros(symbol.shape, symbol.dtype)
 
     def bind(
         self, inputs: Mapping[str, Array], outputs: Sequence[Array] = ()
-    ) -> tuple[list[Operation], list[Operation], list[Any]]:
-        """The calls on these very arrays: of a new setpoint, of every step; and the results.
+    ) -> tuple[tuple[list[Operation], ...], list[Any]]:
+        """The calls on these very arrays, by stage, and the arrays of the results.
 
         Args:
             inputs: by name.
             outputs: arrays that the first results are written to, which are `is_own` then.
         """
-        replaced = zip(self._results, outputs, strict=False)
-        arrays = self._buffers | {id(result): array for result, array in replaced}
+        arrays = self._arrays.copy()
+        for number, name in self._inputs.items():
+            arrays[number] = inputs[name]
+        for number, output in zip(self._results, outputs, strict=False):
+            arrays[number] = output
+        calls: tuple[list[Operation], ...] = ([], [], [])
+        for stage, function, numbers, number in self._order:
+            arguments = [arrays[k] for k in numbers]
+            if type(function) is np.ufunc:
+                calls[stage].append(partial(function, *arguments, arrays[number]))
+            else:
+                calls[stage].extend(function(arguments, arrays[number]))
+        return calls, [arrays[number] for number in self._results]
 
-        def array(value: Any) -> Any:
-            if not isinstance(value, Symbol):
-                return value
-            return arrays[id(value)] if value.function is not None else inputs[value.name]
 
-        calls: tuple[list[Operation], list[Operation]] = [], []
-        for symbol in self._order:
-            function, out = symbol.function, arrays[id(symbol)]
-            arguments = [array(argument) for argument in symbol.arguments]
-            calls[symbol.is_commanded].extend(_calls(function, arguments, out))
-        return calls[True], calls[False], [array(result) for result in self._results]
+class Evaluation:
+    """A program that runs at once, on copies of its inputs; their shapes are always the same."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self._bound: dict[Any, tuple[list[Array], list[Operation], list[Any]]] = {}
+
+    def __call__(self, inputs: Mapping[str, Array]) -> list[Any]:
+        """The results for these inputs; they hold until the next evaluation."""
+        dtype = inputs["q"].dtype
+        bound = self._bound.get(dtype)
+        if bound is None:
+            copies = {name: np.zeros_like(array) for name, array in inputs.items()}
+            calls, results = self._program.bind(copies)
+            operations = [call for stage in calls for call in stage]
+            bound = self._bound[dtype] = list(copies.values()), operations, results
+        copied, operations, results = bound
+        for copy, array in zip(copied, inputs.values(), strict=True):
+            np.copyto(copy, array)
+        for operation in operations:
+            operation()
+        return results
 
 
 # Derivatives --------------------------------------------------------------------------------------
@@ -195,7 +242,8 @@ def derivatives(values: Sequence[Any], inputs: Mapping[str, Array], name: str) -
         if not isinstance(value, Symbol):
             return value, 0.0
         if value.function is None:
-            return inputs[value.name], float(value.name == name)
+            is_given = value.array is not None
+            return (value.array if is_given else inputs[value.name]), float(value.name == name)
         if id(value) not in known:
             known[id(value)] = evaluate(value)
         return known[id(value)]
@@ -209,8 +257,12 @@ def derivatives(values: Sequence[Any], inputs: Mapping[str, Array], name: str) -
         if rule is None and isinstance(function, np.ufunc) and symbol.dtype != np.bool_:
             raise NotImplementedError(f"the derivative of {function.__name__} is not known")
         out = np.zeros(symbol.shape, symbol.dtype)
-        for call in _calls(function, x, out):
-            call()
+        maker = _maker(function)
+        if isinstance(maker, np.ufunc):
+            maker(*x, out)
+        else:
+            for call in maker(x, out):
+                call()
         return out, 0.0 if rule is None else rule(x, d)
 
     return [np.broadcast_to(at(value)[1], np.shape(at(value)[0])).copy() for value in values]

@@ -270,7 +270,8 @@ def derivatives(values: Sequence[Any], inputs: Mapping[str, Array], name: str) -
 
 def _times(factor: Any, derivative: Any) -> Any:
     """A product in which no change stays none, even times infinity."""
-    return np.where(np.equal(derivative, 0.0), 0.0, factor * derivative)
+    one, other = np.broadcast_arrays(factor, derivative)
+    return np.multiply(one, other, out=np.zeros(one.shape), where=other != 0.0)
 
 
 #: The derivative of a function from its arguments and their derivatives; of a look-up it is 0.

@@ -73,7 +73,6 @@ def window_words(text: str) -> str:
 
 
 # Text filter --------------------------------------------------------------------------------------
-# Text filter of search boxes.
 
 
 def matches(wanted: str, text: str) -> bool:

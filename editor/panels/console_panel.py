@@ -14,7 +14,6 @@ from mjrig.editor.ui.layout import px
 from mjrig.editor.ui.panel import Panel
 
 # Console view -------------------------------------------------------------------------------------
-# ConsoleView: lines filtered by level and words, with details opened line by line.
 
 
 @dataclass(frozen=True)
@@ -97,7 +96,6 @@ def as_text(lines: Sequence[Line]) -> str:
 
 
 # Console panel ------------------------------------------------------------------------------------
-# Console panel: what happened, newest at the bottom.
 
 
 COLOURS = {"info": TEXT, "warning": AMBER, "error": RED}

@@ -10,7 +10,6 @@ from mjrig.core.control.finite_guard import Event
 from mjrig.editor.text import tr, window_words
 
 # Console ------------------------------------------------------------------------------------------
-# Console: what happened, for the console panel and for the short notices over the viewport.
 
 
 KEPT = 2000

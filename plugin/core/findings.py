@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from typing import Any, ClassVar
 
-from mjrig.core.names import Slots, literal
+from mjrig.core.names import literal
 from mjrig.core.pattern_program import pattern_budget
+from mjrig.core.patterns import Slots
 from mjrig.core.properties.has_properties import HasProperties
 from mjrig.core.properties.nested_kinds import NestedList
 from mjrig.core.properties.per_actuator import DEFAULT, PerActuator
@@ -18,7 +19,6 @@ from mjrig.core.scene.scene_paths import find
 from mjrig.core.yaml_text.formatting import format_flow
 
 # Remedy -------------------------------------------------------------------------------------------
-# Remedy: what resolves a finding, as edits.
 
 
 #: Names of actuators or joints, each with its aliases.
@@ -162,7 +162,6 @@ def combined(remedies: Sequence[Remedy]) -> Remedy:
 
 
 # Finding ------------------------------------------------------------------------------------------
-# Finding: one thing that is wrong or worth knowing, as data.
 
 
 class Level(StrEnum):

@@ -266,6 +266,7 @@ class Rollout:
         error: why it failed.
         engine: what computed it.
         traces: what the scenario recorded, such as the `Response` of a joint; None: nothing.
+        cause: the exception in a live world; errors of other worlds are texts.
     """
 
     variation: Variation
@@ -275,6 +276,7 @@ class Rollout:
     error: str = ""
     engine: Engine = Engine.MUJOCO
     traces: Any = None
+    cause: Exception | None = field(default=None, compare=False)
 
     @property
     def values(self) -> dict[str, Any]:

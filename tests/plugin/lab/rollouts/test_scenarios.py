@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import mjrig
-from mjrig.lab.replay.replay_test import replay_score
+from mjrig.lab.replay.replay_test import ReplayTest
 from mjrig.lab.rollouts.experiment import Variation
 from mjrig.lab.rollouts.hosts import WorldHost
 from mjrig.lab.rollouts.joint_bench import Bench
@@ -145,11 +145,11 @@ def test_a_pattern_that_no_joint_matches_is_refused(tmp_path: Path) -> None:
 def test_a_replay_is_scored_by_its_errors() -> None:
     scene = Path(str(files("mjrig.config").joinpath("scenes", "quadruped.yaml")))
     recording = Path(str(files("mjrig.assets").joinpath("walk", "walk.npz")))
-    world = mjrig.World(scene)
-    same = replay_score(world, recording)
+    world, plain = mjrig.World(scene), (Randomisation(), [Variation()])
+    (same,) = ReplayTest(recording).run(WorldHost(world, "quadruped"), *plain)
     assert (same["max_error"], same["rmse"], same["effort_rmse"], same["fell"]) == (0, 0, 0, 0)
     world["quadruped"].controllers[0].assign({"kv": 4.0})
-    softer = replay_score(world, recording)
+    (softer,) = ReplayTest(recording).run(WorldHost(world, "quadruped"), *plain)
     assert 0.0 < softer["rmse"] < softer["worst_rmse"] < softer["max_error"] < 1.0
     assert softer["velocity_rmse"] > 0.0
     assert softer["effort_rmse"] > 0.0

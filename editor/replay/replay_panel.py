@@ -7,7 +7,6 @@ from pathlib import Path
 
 from imgui_bundle import imgui
 
-from mjrig.cli.replay_folder import SUFFIXES
 from mjrig.core.findings import Finding
 from mjrig.editor.replay.playback import MODES, RATES, Replaying, parse_hints
 from mjrig.editor.replay.recorded_plot import RecordedPlot
@@ -21,6 +20,7 @@ from mjrig.editor.ui.number_cell import whole_number_cell
 from mjrig.editor.ui.panel import Panel
 from mjrig.editor.ui.path_dialog import PathDialog
 from mjrig.editor.ui.report_view import draw_report
+from mjrig.lab.replay.source import SUFFIXES
 
 #: Perturbed runs of a policy at most.
 MOST_TRIALS = 50

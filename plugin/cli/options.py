@@ -375,7 +375,7 @@ def split(text: str) -> tuple[str, object]:
     return path.strip(), parse_value(value) if equals else None
 
 
-def load_scene(options: SceneOptions) -> Any:
+def load_scene(options: Any) -> Any:
     """The scene named by the options, with their overrides applied."""
     from mjrig.core.scene.editing.scene import Scene
 

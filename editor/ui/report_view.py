@@ -41,6 +41,8 @@ def draw_report(report: Report, below_item: Callable[[int], None] = lambda i: No
         if isinstance(section, ReportFindings):
             for i, item in enumerate(section.items):
                 draw_note(f"{i + 1}. {item.text}", TONES.get(item.tone, AMBER))
+                if item.remedy:
+                    draw_note(item.remedy)
                 below_item(i)
         elif isinstance(section, ReportText) and not section.page_only:
             for line in section.lines:

@@ -665,10 +665,11 @@ def test_the_command_prints_joints_observation_rate_and_findings(
 ) -> None:
     assert main(arguments(tmp_path)) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == (f"unitree_rl_gym: walker.yaml, policy.onnx on {tmp_path.name}/biped.xml")
-    assert lines[1] == "4 joints, matched by place; 0 more in the model"
-    assert "observation: 23 values, the network takes 23" in lines
-    assert "rate: 0.002 s × 10 = 0.02 s (50 Hz), ticks after the step" in lines
+    assert lines[0].startswith(f"unitree_rl_gym policy on {tmp_path.name}/biped.xml: findings: ")
+    assert lines[1] == "  files: walker.yaml, policy.onnx"
+    assert "4 joints, matched by place; 0 more in the model:" in lines
+    assert "observation: 23 values, the network takes 23:" in lines
+    assert "  rate: 0.002 s × 10 = 0.02 s (50 Hz), ticks after the step" in lines
     assert lines[-1] == f"{tmp_path / 'out' / 'scene.yaml'} and policy.yaml written"
 
 

@@ -9,7 +9,8 @@ import pytest
 import mjrig
 from mjrig.components import PassthroughController, PDController
 from mjrig.core.findings import error, note, warning
-from mjrig.lab.check.preflight import exit_code, findings, report, report_data, rows
+from mjrig.lab.check.preflight import described, exit_code, findings, report, report_data, rows
+from mjrig.lab.report.content import GOOD, ReportFindings
 from tests.preflight import SOFT, facts, found, told, warnings
 from tests.worlds import GRIPPER, MOTORS, ZOO, arm, hinge, make_robot, make_world, pd_of
 
@@ -154,22 +155,27 @@ def test_the_report_has_tables_execution_and_findings() -> None:
     xml = arm(MOTORS + '<position name="grip" tendon="cable" kp="40" forcerange="-1 1"/>')
     law = PDController(actuators=["a", "grip.*"], torque_limit=math.inf)
     text = report(make_world(xml, [law])).splitlines()
-    assert text[0] == "robot: 3 actuators, 1 bound to a law"
-    assert "    b: no controller owns it" in text
-    assert "    grip: drives the tendon 'cable', not a joint" in text
-    assert "robot.PDController runs as python: requested" in text
+    assert text[0] == "scene: findings: 1 warning, 1 note"
+    assert "robot: 3 actuators, 1 bound to a law:" in text
+    assert "  b: no controller owns it" in text
+    assert "  grip: drives the tendon 'cable', not a joint" in text
+    assert "  robot.PDController runs as python: requested" in text
     assert text[-5:] == [
-        "findings: 1 warning, 1 note",
-        "  warning [no-limit] robot.a: has no effort limit, neither here nor in the model",
-        "    fix: torque_limit: the motor's peak effort",
-        "  note [no-limit] robot.b: is driven directly and has neither ctrlrange nor forcerange",
-        "    fix: add a forcerange in the model",
+        "findings:",
+        "  1. warning [no-limit] robot.a: has no effort limit, neither here nor in the model",
+        "     fix: torque_limit: the motor's peak effort",
+        "  2. note [no-limit] robot.b: is driven directly and has neither ctrlrange nor forcerange",
+        "     fix: add a forcerange in the model",
     ]
 
 
 def test_a_report_without_findings_says_none() -> None:
     world = make_world(arm(), [PDController(**SOFT)])
-    assert report(world).endswith("findings: none")
+    result = described(world)
+    assert (result.verdict, result.tone) == ("findings: none", GOOD)
+    assert [
+        section.items for section in result.sections if isinstance(section, ReportFindings)
+    ] == [[]]
 
 
 def test_the_report_as_data_is_strict_json() -> None:

@@ -9,6 +9,7 @@ from imgui_bundle import ImVec2, imgui
 
 from mjrig.core.names import listed
 from mjrig.editor.gains.gain_model import Tuning
+from mjrig.editor.session.job_runner import Finished
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.text import deferred, tr
 from mjrig.editor.tune import tune_plots
@@ -29,7 +30,6 @@ from mjrig.editor.tune.tune_plots import (
     draw_sweep,
     overlays,
 )
-from mjrig.editor.tune.tune_runner import Finished
 from mjrig.editor.ui.colours import AMBER, GREY, RED
 from mjrig.editor.ui.layout import px
 from mjrig.editor.ui.panel import Panel

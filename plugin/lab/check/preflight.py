@@ -229,7 +229,7 @@ def described(world: World, found: Sequence[Finding] | None = None) -> Report:
     path = world.scene.path
     verdict, tone = finding_verdict(found)
     return Report(
-        path.name if path is not None else "scene",
+        f"Check of {path.name if path is not None else 'the scene'}",
         verdict,
         tone,
         [("without actuators", ", ".join(things))] if things else [],

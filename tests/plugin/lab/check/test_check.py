@@ -155,7 +155,7 @@ def test_the_report_has_tables_execution_and_findings() -> None:
     xml = arm(MOTORS + '<position name="grip" tendon="cable" kp="40" forcerange="-1 1"/>')
     law = PDController(actuators=["a", "grip.*"], torque_limit=math.inf)
     text = report(make_world(xml, [law])).splitlines()
-    assert text[0] == "scene: findings: 1 warning, 1 note"
+    assert text[0] == "Check of the scene: findings: 1 warning, 1 note"
     assert "robot: 3 actuators, 1 bound to a law:" in text
     assert "  b: no controller owns it" in text
     assert "  grip: drives the tendon 'cable', not a joint" in text

@@ -125,11 +125,7 @@ def test_a_process_that_dies_is_told_of_and_replaced(tune: Tune, runner: Runner)
     assert runner.wait()
     finished = runner.take()
     assert finished is not None
-<<<<<<< HEAD:tests/editor/session/test_job_runner.py
-    assert finished.problem == "the worker process ended unexpectedly"
-=======
-    assert matches(finished.problem, "the tuning process ended …")
->>>>>>> main:tests/editor/tune/test_tune_runner.py
+    assert matches(finished.problem, "the worker process ended …")
     assert finished.detail == "exit code -9"
 
 

@@ -38,12 +38,12 @@ from mjrig.lab.fit.identification import Fit
 from mjrig.lab.fit.report import error_facts, estimates_table
 from mjrig.lab.gains import assignment
 from mjrig.lab.gains.assignment import AssignmentPlan
-from mjrig.lab.report.content import Report, ReportCurves, ReportTable
+from mjrig.lab.report.content import Plots, Report, ReportCurves, ReportTable
 from mjrig.lab.responses import response_report
 from mjrig.lab.responses.joint_response import JointResponse
 from mjrig.lab.rollouts.signals import Kind
 from mjrig.lab.sweep.runner import Swept
-from mjrig.lab.sweep.sweep_report import described, ranking_table
+from mjrig.lab.sweep.sweep_report import described
 
 # Tune results -------------------------------------------------------------------------------------
 # Results of the Tune panel as tables and plots: one function per task.
@@ -53,9 +53,8 @@ from mjrig.lab.sweep.sweep_report import described, ranking_table
 HEIGHTS = (150.0, 320.0)
 #: Least height of a plot with its legend above.
 LEGIBLE = 200.0
-#: Points of a sweep that are listed.
+#: Points of a sweep that are listed, and how many are seen without scrolling.
 LISTED = 50
-#: And how many of them are seen without scrolling.
 VISIBLE = 5
 
 
@@ -158,8 +157,11 @@ def show_sweep(tune: Tune, finished: Finished) -> None:
         first = next((row.error or row.status for row in swept.results), "nothing")
         draw_note(tr("every point failed; the first: {first}", first=first))
         return
-    report, table = _sweep_report(finished)
-    draw_report(report)
+    report = _sweep_report(finished)
+    (table, plots) = report.sections[:2]
+    assert isinstance(table, ReportTable) and isinstance(plots, Plots)
+    table = replace(table, rows=table.rows[:LISTED])
+    draw_report(replace(report, sections=()))
 
     def choose(row: int) -> None:
         tune.picked = row
@@ -167,18 +169,21 @@ def show_sweep(tune: Tune, finished: Finished) -> None:
     draw_table(
         "ranking", table, most_rows=VISIBLE, chosen=lambda row: row == tune.picked, choose=choose
     )
-    draw_sweep(_picture(finished), tune.picked, _height())
+    curves = [figure for figure in plots.figures if isinstance(figure, ReportCurves)]
+    if len(swept.results.parameters) == 1 and curves:
+        draw_curves(curves[0], _height(), curves[0].title)
+    else:
+        draw_sweep(_picture(finished), tune.picked, _height())
 
 
 @lru_cache(maxsize=1)
-def _sweep_report(finished: Finished) -> tuple[Report, ReportTable]:
-    """The verdict and the facts, and the table of the best points."""
+def _sweep_report(finished: Finished) -> Report:
+    """The report of a sweep."""
     swept: Swept = finished.result
     metrics, why = swept.plan.experiment.scenario.metrics, swept.plan.why_not_batched
     facts = [("points", str(len(swept.ranking))), *([("one world at a time", why)] if why else [])]
     names = swept.results.parameters
-    report = described("", swept.ranking, names, metrics, swept.objective.text, facts)
-    return replace(report, sections=()), ranking_table(swept.ranking[:LISTED], names, metrics)
+    return described("", swept.ranking, names, metrics, swept.objective.text, facts)
 
 
 @lru_cache(maxsize=1)

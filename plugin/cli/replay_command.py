@@ -26,6 +26,7 @@ from mjrig.cli.options import (
     load_scene,
     naming_variables,
     override,
+    print_report,
     split,
 )
 from mjrig.cli.terminal import command_line
@@ -129,7 +130,7 @@ def run(options: ReplayOptions) -> int:
     """Replay one file, or all of a folder."""
     from mjrig.core.processes.process_pool import cores
     from mjrig.data.robot_logs.log_reader import is_log_folder
-    from mjrig.lab.replay.result import write_report
+    from mjrig.lab.replay.result import described, write_report
     from mjrig.lab.report.output import prepare_folder
 
     workers = options.workers if options.workers > 0 else cores()
@@ -143,7 +144,9 @@ def run(options: ReplayOptions) -> int:
     if options.report is not None:
         result.command = command_line()
         write_report(result, options.report)
-    _say(options, result)
+    print_report(described(result), as_json=options.json)
+    if options.report is not None and not options.json:
+        print(f"{options.report / 'report.html'} and report.json written", file=sys.stderr)
     if options.fix:
         _fix(options, result)
     return code(result, options.fail_above)
@@ -205,17 +208,6 @@ def _fix(options: ReplayOptions, result: "Replay") -> None:
         policy = policy or policy_file(scene, options.robot)
     for line in fix(finding, scene, policy):
         print(f"fixed: {line}", file=sys.stderr)
-
-
-def _say(options: ReplayOptions, result: "Replay") -> None:
-    if options.json:
-        from mjrig.lab.report.output import to_json
-
-        print(to_json(result.to_data()))
-        return
-    print(result)
-    if options.report is not None:
-        print(f"{options.report / 'report.html'} and report.json written", file=sys.stderr)
 
 
 # Folders ------------------------------------------------------------------------------------------

@@ -56,20 +56,11 @@ def _rms(values: Sequence[float | None]) -> float:
 class RecordedSetpoints(PlainScenario):
     """The setpoints of a recording in this process; the trace is a `TargetsRun`."""
 
+    metrics = METRICS
     recording: Recording = field(repr=False)
     robot: str = ""
     tolerance: float = TOLERANCE
     resample: bool = False
-
-    @property
-    def duration(self) -> float:
-        """Simulated time; unknown before the recording is read [s]."""
-        return 0.0
-
-    @property
-    def metrics(self) -> tuple[str, ...]:
-        """Names of the metrics."""
-        return METRICS
 
     def run(
         self, host: Host, randomisation: Randomisation, variations: Sequence[Variation]
@@ -92,17 +83,8 @@ class RecordedSetpoints(PlainScenario):
 class ReplayTest(PlainScenario):
     """The setpoints of a recording file through the controllers of the scene."""
 
+    metrics = METRICS
     recording: Path
-
-    @property
-    def duration(self) -> float:
-        """Simulated time; unknown before the recording is read [s]."""
-        return 0.0
-
-    @property
-    def metrics(self) -> tuple[str, ...]:
-        """Names of the metrics."""
-        return METRICS
 
     @property
     def files(self) -> tuple[Path, ...]:

@@ -232,6 +232,7 @@ class PerturbedPolicy(PlainScenario):
     The trace is a `Trial`, or without a perturbation a `PolicyRun`.
     """
 
+    metrics = ("fell", "saturation")
     policy: PolicyComponent = field(repr=False)
     command: PolicyCommand
     steps: int
@@ -243,11 +244,6 @@ class PerturbedPolicy(PlainScenario):
     def duration(self) -> float:
         """Simulated time [s]."""
         return self.steps * self.timestep
-
-    @property
-    def metrics(self) -> tuple[str, ...]:
-        """Names of the metrics."""
-        return ("fell", "saturation")
 
     def prepare(self, world: World) -> "CommandedPolicy":
         """Put the policy in command of its robot."""

@@ -148,11 +148,12 @@ class PlainScenario:
 
     #: The type of its cases.
     case_type: ClassVar[Any] = None
+    batchable: bool = False
 
     @property
-    def batchable(self) -> bool:
-        """Whether many worlds can run it at once."""
-        return False
+    def duration(self) -> float:
+        """Simulated time; 0: unknown before it runs [s]."""
+        return 0.0
 
     @property
     def files(self) -> tuple[Path, ...]:

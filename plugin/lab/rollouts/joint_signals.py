@@ -85,22 +85,14 @@ class JointSignals(PlainScenario):
     """
 
     case_type: ClassVar[Any] = JointCase
+    batchable = True
+    metrics = tuple(f.name for f in fields(Metrics))
     strictest: Signal
-
-    @property
-    def batchable(self) -> bool:
-        """Whether many worlds can run it at once."""
-        return True
 
     @property
     def duration(self) -> float:
         """Simulated time, at least [s]."""
         return self.strictest.duration
-
-    @property
-    def metrics(self) -> tuple[str, ...]:
-        """Names of the metrics."""
-        return tuple(f.name for f in fields(Metrics))
 
     def prepare(self, world: World) -> SuspendedRobots:
         """Suspend the robots of a world."""

@@ -52,13 +52,9 @@ class SignalTest(PlainScenario):
     """
 
     signal: Signal = field(default_factory=Signal)
+    batchable = True
     joints: tuple[str, ...] = ()
     together: bool = False
-
-    @property
-    def batchable(self) -> bool:
-        """Whether many worlds can run it at once."""
-        return True
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -260,21 +256,13 @@ SUNK = 0.5
 class FreeRun(PlainScenario):
     """A run of the scene, with whatever components command it."""
 
+    batchable = True
+    metrics = ("rmse", "worst_rmse", "effort", "saturation", "travel", "fell")
     duration: float = 5.0
 
     def __post_init__(self) -> None:
         if not 0.0 < self.duration < math.inf:
             raise PropertyError(f"the duration of a run must be > 0, got {self.duration:g}")
-
-    @property
-    def batchable(self) -> bool:
-        """Whether many worlds can run it at once."""
-        return True
-
-    @property
-    def metrics(self) -> tuple[str, ...]:
-        """Names of the metrics."""
-        return ("rmse", "worst_rmse", "effort", "saturation", "travel", "fell")
 
     def run(
         self, host: Host, randomisation: Randomisation, variations: Sequence[Variation]

@@ -13,7 +13,7 @@ from mjrig.core.errors import MjrigError
 from mjrig.core.processes.process_pool import ProcessExecutor
 from mjrig.core.sim.warp_device import description, most_worlds
 from mjrig.core.sim.world import World
-from mjrig.lab.rollouts.backends import Inline, Pool, drive, open_pool
+from mjrig.lab.rollouts.backends import NAMES, Inline, Pool, drive, open_pool
 from mjrig.lab.rollouts.experiment import (
     FAILED,
     Engine,
@@ -34,7 +34,7 @@ MOST = 64
 PIECES = 4
 #: Where runs are done: one after the other in this thread; many at once in the worlds of a batch;
 #: on threads, processes or a Dask cluster, in batches too where that is possible; on MuJoCo Warp.
-BACKENDS = ("auto", "inline", "batch", "threads", "processes", "dask", "warp")
+BACKENDS = ("auto", "batch", *NAMES, "warp")
 #: Called with the number of finished runs, as a fraction too where one is under way, and the total.
 ProgressReport = Callable[[float, int], object]
 

@@ -35,9 +35,9 @@ from mjrig.core.findings import Finding, Level, note
 from mjrig.core.names import suggestion
 from mjrig.core.scene.editing.scene import Scene
 from mjrig.core.sim.world import World
-from mjrig.lab.findings.ranking import arrange, count_by_severity
-from mjrig.lab.findings.ranking import lines as finding_lines
-from mjrig.lab.report.output import format_table
+from mjrig.lab.findings.ranking import arrange
+from mjrig.lab.report.content import Report, ReportColumn, ReportTable, words
+from mjrig.lab.report.finding_section import finding_section, finding_verdict
 
 # Importing ----------------------------------------------------------------------------------------
 
@@ -292,25 +292,37 @@ def _with_rate(found: FoundPolicy, rate: float) -> dict[str, Any]:
 
 JOINTS = ("", "joint", "actuator", "kind", "default", "scale", "kp", "kv", "limit", "enforced by",
           "h·kv/M")  # fmt: skip
+#: Columns of words.
+WORDS = ("joint", "actuator", "kind", "enforced by")
 TERMS = ("term", "size", "scale", "history", "values")
 
 
-def report(imported: Imported) -> str:
-    """Joints, observation, rate and findings."""
+def described(imported: Imported, written: bool = True) -> Report:
+    """Joints, observation, rate and findings; `written`: the files were written."""
     found, robot = imported.found, imported.robot
     how = {ValueOrder.NAMES: "by name", ValueOrder.INDEX: "by place", ValueOrder.MOTORS: "by motor"}
-    lines = [
-        f"{found.stack}: {', '.join(imported.source.files)} on {robot.label}",
-        f"{found.count} joints, matched {how[found.order]}; {len(imported.matched.extra)} more in "
-        "the model",
-        *("  " + line for line in format_table(JOINTS, list(_joints(imported)))),
-        f"observation: {found.observation_size} values{_takes(imported)}",
-        *("  " + line for line in format_table(TERMS, list(_terms(imported)))),
-        _rate(imported),
-        f"findings: {count_by_severity(imported.findings)}",
-        *finding_lines(imported.findings),
-    ]
-    return "\n".join(lines)
+    verdict, tone = finding_verdict(imported.findings)
+    extra = f"{len(imported.matched.extra)} more in the model"
+    return Report(
+        f"{found.stack} policy on {robot.label}",
+        verdict,
+        tone,
+        [("files", ", ".join(imported.source.files)), ("rate", _rate(imported))],
+        [
+            ReportTable(
+                title=f"{found.count} joints, matched {how[found.order]}; {extra}",
+                columns=[ReportColumn(name, is_words=name in WORDS) for name in JOINTS],
+                rows=list(_joints(imported)),
+            ),
+            ReportTable(
+                title=f"observation: {found.observation_size} values{_takes(imported)}",
+                columns=[*words(TERMS[0]), *map(ReportColumn, TERMS[1:])],
+                rows=list(_terms(imported)),
+            ),
+            finding_section(imported.findings),
+        ],
+        {**report_data(imported), "written": written},
+    )
 
 
 def _rate(imported: Imported) -> str:
@@ -318,7 +330,7 @@ def _rate(imported: Imported) -> str:
     timestep, decimation = imported.timing
     where = "inside of" if found.phase == "inside" else found.phase
     return (
-        f"rate: {timestep:g} s × {decimation} = {found.tick:g} s ({1.0 / found.tick:g} Hz), "
+        f"{timestep:g} s × {decimation} = {found.tick:g} s ({1.0 / found.tick:g} Hz), "
         f"ticks {where} the step"
     )
 

@@ -14,10 +14,10 @@ from mjrig.editor.gains.response_panel import signal_inputs
 from mjrig.editor.inspector.fields import EditedObject, fields_of
 from mjrig.editor.inspector.property_rows import PropertyRows
 from mjrig.editor.inspector.widget_context import Sheet
+from mjrig.editor.session.job_runner import Finished
 from mjrig.editor.session.panel_edits import PanelEdits
 from mjrig.editor.text import deferred, tr
 from mjrig.editor.tune.tune_model import Tune
-from mjrig.editor.tune.tune_runner import Finished
 from mjrig.editor.tune.tune_settings import RECORDINGS, TESTS, WAYS, GainAxis
 from mjrig.editor.ui.colours import GREEN, RED
 from mjrig.editor.ui.layout import px

@@ -10,10 +10,10 @@ from mjrig.core.errors import BindingError, MjrigError, PropertyError
 from mjrig.core.names import how_many
 from mjrig.editor.gains.gain_edits import set_gains
 from mjrig.editor.gains.gain_model import Tuning
+from mjrig.editor.session.job_runner import Finished, Runner
+from mjrig.editor.session.job_worker import BackgroundJob
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.text import tr
-from mjrig.editor.tune.tune_jobs import TuneJob
-from mjrig.editor.tune.tune_runner import Finished, Runner
 from mjrig.editor.tune.tune_settings import (
     AssignSettings,
     FitSettings,
@@ -132,7 +132,7 @@ class Tune:
 
     # Work ---------------------------------------------------------------------------------------
 
-    def job(self, task: TuneTask) -> TuneJob:
+    def job(self, task: TuneTask) -> BackgroundJob:
         """The job a task would run now.
 
         Raises:

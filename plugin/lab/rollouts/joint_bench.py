@@ -19,17 +19,16 @@ from mjrig.core.names import suggestion
 from mjrig.core.sim.world import World
 from mjrig.lab.rollouts.signals import (
     LONGEST,
+    BoolArray,
     Kind,
     Metrics,
     Signal,
     Trace,
     final_position,
-    is_over,
+    follow,
     is_saturated,
-    may_be_over,
     measure,
     settling,
-    signal_steps,
     tail,
 )
 
@@ -69,6 +68,8 @@ class ResponseRecorder(SampleLog):
     @property
     def last(self) -> FloatArray:
         """The latest positions."""
+        if not self._rows:
+            return self.start
         row: FloatArray = self._rows[-1][1][FIELDS.index("position")]
         return row
 
@@ -205,16 +206,15 @@ class Bench(CheckedAttributes):
         columns = [robot.actuator_names.index(b.actuator) for b in group]
         base, scales = robot.setpoints.position[columns].copy(), scales_of(robot, group)
         events = self._events()
-        positions = [recorder.start]
-        for k in range(signal_steps(signal, h)[1]):
-            if may_be_over(k, signal, h) and _all_over(positions, signal, h):
-                break
-            robot.setpoints.position[columns] = base + signal.held(k * h) / scales
+
+        def advance(step: int, offsets: FloatArray) -> BoolArray:
+            robot.setpoints.position[columns] = base + offsets / scales
             world.step()
-            if text := self._divergence(events):
-                return [failed(b, text) for b in group]
-            recorder.take(h * (k + 1.0))
-            positions.append(recorder.last)
+            recorder.take(h * (step + 1.0))
+            return np.array([not self._divergence(events)])
+
+        if not follow([signal], h, lambda: recorder.last[None], advance).all():
+            return [failed(b, self._divergence(events)) for b in group]
         return [
             respond(world, robot, b, t, signal)
             for b, t in zip(group, recorder.traces(), strict=True)
@@ -228,10 +228,6 @@ class Bench(CheckedAttributes):
         new = self._events() - since
         found = self.world.events[-new:] if new else ()
         return next((str(e) for e in found if e.kind == "diverged"), "")
-
-
-def _all_over(positions: Sequence[FloatArray], signal: Signal, timestep: float) -> bool:
-    return all(is_over(column, signal, timestep) for column in np.array(positions).T)
 
 
 def _driven(robot: Articulation) -> list[ActuatorBinding]:

@@ -659,9 +659,10 @@ def test_the_command_prints_joints_observation_rate_and_findings(
 ) -> None:
     assert main(arguments(tmp_path)) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == (f"unitree_rl_gym: walker.yaml, policy.onnx on {tmp_path.name}/biped.xml")
-    assert matches(lines[1], "4 joints, matched by place; 0 …")
-    assert "observation: 23 values, the network takes 23" in lines
+    assert lines[0].startswith(f"unitree_rl_gym policy on {tmp_path.name}/biped.xml: findings: ")
+    assert lines[1] == "  files: walker.yaml, policy.onnx"
+    assert any(matches(line, "4 joints, matched by place; 0 …") for line in lines)
+    assert "observation: 23 values, the network takes 23:" in lines
     assert mentions(lines, "rate: 0.002 s × 10 = 0.02 s (50 Hz), ticks after …")
     assert lines[-1] == f"{tmp_path / 'out' / 'scene.yaml'} and policy.yaml written"
 

@@ -8,9 +8,9 @@ from time import monotonic
 
 import pytest
 
+from mjrig.editor.session.job_runner import JobProgress, Runner
 from mjrig.editor.tune.tune_jobs import RespondJob
 from mjrig.editor.tune.tune_model import Tune, TuneTask
-from mjrig.editor.tune.tune_runner import Runner, TuneProgress
 from mjrig.editor.tune.tune_settings import GainAxis
 from mjrig.lab.rollouts.signals import Kind, Signal
 from tests.editor.tune.tuned import recorded, tune_legs
@@ -125,7 +125,7 @@ def test_a_process_that_dies_is_told_of_and_replaced(tune: Tune, runner: Runner)
     assert runner.wait()
     finished = runner.take()
     assert finished is not None
-    assert matches(finished.problem, "the tuning process ended …")
+    assert matches(finished.problem, "the worker process ended …")
     assert finished.detail == "exit code -9"
 
 
@@ -139,5 +139,5 @@ def test_a_process_that_cannot_start_says_why(tune: Tune) -> None:
 
 
 def test_time_left_is_told_where_it_is_known() -> None:
-    assert str(TuneProgress(None, "delays", 3.2)) == "delays, 3 s"
-    assert str(TuneProgress(0.5, "2 of 4", 3.2, 7.1)) == "2 of 4, 7 s left"
+    assert str(JobProgress(None, "delays", 3.2)) == "delays, 3 s"
+    assert str(JobProgress(0.5, "2 of 4", 3.2, 7.1)) == "2 of 4, 7 s left"

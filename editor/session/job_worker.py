@@ -1,21 +1,31 @@
-"""Worker process of the Tune panel: runs its jobs one after the other.
+"""Worker process of the window: runs jobs of panels one after the other.
 
-`python -m mjrig.editor.tune.tune_worker`; see `mjrig.core.processes.child_process`.
+`python -m mjrig.editor.session.job_worker`; see `mjrig.core.processes.child_process`. Modules that
+define jobs import nothing of a window, since this process imports them.
 """
 
 import traceback
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 from mjrig.core.errors import MjrigError
 from mjrig.core.processes.child_process import serve
-from mjrig.editor.tune.tune_jobs import TuneJob
 
 #: Kinds of answers: (PROGRESS, share or None, text), (DONE, result), (PROBLEM, text, traceback).
 PROGRESS, DONE, PROBLEM = "progress", "done", "problem"
+#: Called with the fraction done, None where it is unknown, and a description of the present work.
+JobReport = Callable[[float | None, str], object]
 
 
-def work(job: TuneJob, tell: Callable[[Any], None]) -> None:
+class BackgroundJob(Protocol):
+    """A job for the worker process: plain data."""
+
+    @property
+    def title(self) -> str: ...
+    def run(self, report: JobReport) -> object: ...
+
+
+def work(job: BackgroundJob, tell: Callable[[Any], None]) -> None:
     """Do a job; problems are answers too."""
     try:
         result = job.run(lambda share, text: tell((PROGRESS, share, text)))

@@ -1,4 +1,4 @@
-"""Runs one job of the Tune panel at a time in a process that can be ended at any moment."""
+"""Runs one job of a panel at a time, in a process that can be ended at any moment."""
 
 import threading
 import time
@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from mjrig.core.processes.child_process import ChildProcess
+from mjrig.editor.session.job_worker import DONE, PROBLEM, PROGRESS, BackgroundJob
 from mjrig.editor.text import tr
-from mjrig.editor.tune.tune_jobs import TuneJob
-from mjrig.editor.tune.tune_worker import DONE, PROBLEM, PROGRESS
 
 
 @dataclass(frozen=True)
-class TuneProgress:
+class JobProgress:
     """How far a job is.
 
     Attributes:
@@ -37,7 +36,7 @@ class TuneProgress:
 class Finished:
     """How a job ended: with a result, or a problem and perhaps a traceback."""
 
-    job: TuneJob
+    job: BackgroundJob
     result: Any = None
     problem: str = ""
     detail: str = ""
@@ -51,22 +50,29 @@ class Runner:
         command: starts the process.
     """
 
-    def __init__(self, command: tuple[str, ...] = ("-m", "mjrig.editor.tune.tune_worker")) -> None:
+    def __init__(
+        self, command: tuple[str, ...] = ("-m", "mjrig.editor.session.job_worker")
+    ) -> None:
         self._command = command
         self._process: ChildProcess | None = None
         self._changed = threading.Condition()
-        self._job: TuneJob | None = None
+        self._job: BackgroundJob | None = None
         self._finished: Finished | None = None
         self._said: tuple[float | None, str] = (None, "starting")
         #: When the job began, and when progress was first and last reported.
         self._began = self._counting = self._told = 0.0
 
     @property
-    def job(self) -> TuneJob | None:
+    def is_busy(self) -> bool:
+        """Whether a job runs, or has ended and was not taken."""
+        return self._job is not None or self._finished is not None
+
+    @property
+    def job(self) -> BackgroundJob | None:
         """What is being done."""
         return self._job
 
-    def start(self, job: TuneJob) -> None:
+    def start(self, job: BackgroundJob) -> None:
         """Begin a job; one that runs is cancelled."""
         self.cancel()
         with self._changed:
@@ -96,7 +102,7 @@ class Runner:
             process.stop(wait=wait)
 
     @property
-    def progress(self) -> TuneProgress:
+    def progress(self) -> JobProgress:
         """How far it is."""
         with self._changed:
             share, text = self._said
@@ -105,7 +111,7 @@ class Runner:
             if share:
                 whole = (self._told - self._counting) / share
                 left = max(0.0, whole - (now - self._counting))
-            return TuneProgress(share, text, now - self._began, left)
+            return JobProgress(share, text, now - self._began, left)
 
     def take(self) -> Finished | None:
         """How the job ended, once; None: it has not, or nothing was begun."""
@@ -141,7 +147,7 @@ class Runner:
                 return
             self._process = None
             if self._job is not None:
-                problem = tr("the tuning process ended unexpectedly")
+                problem = tr("the worker process ended unexpectedly")
                 self._end(Finished(self._job, None, problem, last_words))
 
     def _end(self, finished: Finished) -> None:

@@ -31,6 +31,7 @@ from mjrig.components.importers.yaml_writer import (
     write_policy,
 )
 from mjrig.components.policies.policy_file import PolicyFile
+from mjrig.core.audience import phrase
 from mjrig.core.errors import BindingError, SceneError
 from mjrig.core.files.atomic_writes import write_atomically
 from mjrig.core.findings import Finding, Level, note
@@ -147,7 +148,7 @@ def _check_outputs(scene: Path, policy: Path, overwrite: bool) -> None:
         raise SceneError(f"{scene.parent}: is not a folder")
     for path in (scene, policy, motion_of(policy)):
         if path.exists() and not overwrite:
-            raise SceneError(f"{path} is there already; --overwrite replaces it")
+            raise SceneError(f"{path}: exists already; " + phrase("overwrite"))
 
 
 def _write(imported: Imported, *, copy: bool) -> None:

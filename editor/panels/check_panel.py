@@ -11,7 +11,7 @@ from mjrig.core.scene.editing.scene import Scene
 from mjrig.core.sim.world import World
 from mjrig.editor.session.background import Background
 from mjrig.editor.session.state import EditorState
-from mjrig.editor.text import tr
+from mjrig.editor.text import error_text, tr
 from mjrig.editor.ui.colours import AMBER, GREEN, GREY, RED
 from mjrig.editor.ui.panel import Panel
 from mjrig.lab.check.preflight import ActuatorRow, findings, rows
@@ -79,7 +79,7 @@ class Preflight:
             )
 
     def _take(self, work: Background[Checked]) -> None:
-        self.problem = "" if work.error is None else str(work.error)
+        self.problem = "" if work.error is None else error_text(work.error)
         self.latest = work.result() if work.error is None else None
 
     @property

@@ -14,6 +14,7 @@ from mjrig.core.errors import MjrigError
 from mjrig.core.processes.child_process import serve
 from mjrig.core.scene.editing.scene import Scene
 from mjrig.core.sim.world import World
+from mjrig.editor.text import error_text
 from mjrig.lab.replay.result import described, write_report
 from mjrig.lab.replay.runner import replay
 from mjrig.lab.report.content import Plots
@@ -29,7 +30,7 @@ def work(job: dict[str, Any], tell: Callable[[object], None]) -> None:
         result.scene = job["name"]
         write_report(result, Path(job["report"]))
     except MjrigError as error:
-        tell(str(error))
+        tell(error_text(error))
         return
     report = described(result)
     sections = [s for s in report.sections if not isinstance(s, Plots)]  # long; on the page

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from mjrig.core.control.finite_guard import Event
-from mjrig.editor.text import tr, window_words
+from mjrig.editor.text import tr
 
 # Console ------------------------------------------------------------------------------------------
 # Console: what happened, for the console panel and for the short notices over the viewport.
@@ -36,15 +36,15 @@ class Console(logging.Handler):
 
     def say(self, text: str, detail: str = "") -> None:
         """Log an informational message."""
-        self.lines.append(Line("info", window_words(text), detail))
+        self.lines.append(Line("info", text, detail))
 
     def warn(self, text: str, detail: str = "") -> None:
         """Log a warning."""
-        self.lines.append(Line("warning", window_words(text), detail))
+        self.lines.append(Line("warning", text, detail))
 
     def fail(self, text: str, detail: str = "") -> None:
         """Log an error: something was refused or failed."""
-        self.lines.append(Line("error", window_words(text), detail))
+        self.lines.append(Line("error", text, detail))
 
     def emit(self, record: logging.LogRecord) -> None:
         if isinstance(record.args, tuple) and any(isinstance(a, Event) for a in record.args):
@@ -53,7 +53,7 @@ class Console(logging.Handler):
         detail = ""
         if record.exc_info:
             detail = logging.Formatter().formatException(record.exc_info)
-        self.lines.append(Line(level, window_words(record.getMessage()), detail))
+        self.lines.append(Line(level, record.getMessage(), detail))
 
 
 # Events -------------------------------------------------------------------------------------------

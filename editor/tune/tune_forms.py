@@ -324,7 +324,7 @@ def _curve(result: GainResult, height: float) -> None:
     imgui.text(f"{result.label}: {result.test} {result.case}".strip())
     figure = curve(result)
     if figure is None:
-        draw_note(tr("no curve: {why}", why="; ".join(result.reasons)))
+        draw_note(tr("no curve: {why}", why="; ".join(f.text for f in result.findings)))
     else:
         draw_curves(figure, height, tr("position [rad or m]"))
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from mjrig.core.errors import MjrigError
 from mjrig.core.processes.child_process import serve
+from mjrig.editor.text import error_text
 from mjrig.editor.tune.tune_jobs import TuneJob
 
 #: Kinds of answers: (PROGRESS, share or None, text), (DONE, result), (PROBLEM, text, traceback).
@@ -21,9 +22,9 @@ def work(job: TuneJob, tell: Callable[[Any], None]) -> None:
         result = job.run(lambda share, text: tell((PROGRESS, share, text)))
         tell((DONE, result))
     except MjrigError as error:
-        tell((PROBLEM, str(error), ""))
+        tell((PROBLEM, error_text(error), ""))
     except Exception as error:
-        tell((PROBLEM, f"{type(error).__name__}: {error}", traceback.format_exc()))
+        tell((PROBLEM, error_text(error), traceback.format_exc()))
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from mjrig.editor.session.user_files import (
     trust_store,
     write_settings,
 )
-from mjrig.editor.text import tr
+from mjrig.editor.text import error_text, tr
 from mjrig.editor.ui.dialogs import Dialog
 
 # Reload dialog ------------------------------------------------------------------------------------
@@ -197,13 +197,11 @@ class HotReload:
             self._is_tried = True
             return
         files = listed(path.name for path in self._changed)
-        known = isinstance(trial.error, MjrigError)
-        reason = str(trial.error) if known else f"{type(trial.error).__name__}: {trial.error}"
         self.state.console.warn(
             tr(
                 "{files} changed on disk and cannot be taken up yet: {reason}",
                 files=files,
-                reason=reason,
+                reason=error_text(trial.error),
             )
         )
 

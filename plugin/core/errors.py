@@ -21,9 +21,21 @@ from copy import copy
 from pathlib import Path
 from typing import Self
 
+from mjrig.core.audience import Audience, Message
+
 
 class MjrigError(Exception):
-    """Root of mjrig's errors."""
+    """Root of mjrig's errors; `str` has the words for scripts and the command line."""
+
+    @property
+    def message(self) -> Message:
+        """The text, with its ways out as data."""
+        text = self.args[0] if self.args else ""
+        return text if isinstance(text, Message) else Message((str(self),))
+
+    def worded(self, audience: Audience) -> str:
+        """The text for an audience."""
+        return self.message.worded(audience)
 
 
 class LocatedError(MjrigError):
@@ -36,7 +48,7 @@ class LocatedError(MjrigError):
 
     def __init__(
         self,
-        message: str,
+        message: str | Message,
         keys: tuple[Hashable, ...] = (),
         *,
         at: tuple[Hashable, ...] = (),

@@ -20,6 +20,7 @@ from mjrig.components.importers.recordings.reader_helpers import (
     wxyz,
 )
 from mjrig.core.arrays import FloatArray
+from mjrig.core.audience import hint
 from mjrig.core.errors import RecordingError
 from mjrig.core.files.decoding import decoding
 from mjrig.core.names import listed
@@ -68,7 +69,7 @@ class _Episode:
         if not wanted and len(demos) > 1:
             raise RecordingError(
                 f"{path.name}: has {len(demos)} episodes ({listed(demos)}); choose one: "
-                f"--hint episode={demos[0]}"
+                + hint("episode", demos[0])
             )
         self.name = wanted or demos[0]
         if self.name not in demos:
@@ -172,7 +173,7 @@ class _Episode:
             if "quaternion" not in self.hints:
                 raise RecordingError(
                     f"{self.path.name}: the order of quaternions is ambiguous in the first pose; "
-                    "give it: --hint quaternion=wxyz (Isaac Lab 2) or xyzw (3)"
+                    "it is wxyz in Isaac Lab 2, xyzw in 3: " + hint("quaternion", "wxyz")
                 )
             return quaternion_hint(self.path, self.hints, "wxyz")
         order = "wxyz" if w_first > w_last else "xyzw"

@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from mjrig.components.policies.policy_file import PolicyFile
 from mjrig.core.arrays import FloatArray
+from mjrig.core.audience import hint
 from mjrig.core.errors import RecordingError
 from mjrig.core.names import listed
 from mjrig.data.recording.checks import MOST_STEPS
@@ -34,7 +35,7 @@ def number_hint(path: Path, hints: Hints, key: str, default: float | None = None
     """
     value = hints.get(key, default)
     if value is None:
-        raise RecordingError(f"{path.name}: does not state its {key}; give it: --hint {key}=50")
+        raise RecordingError(f"{path.name}: does not state its {key}; set it by " + hint(key, 50))
     try:
         number = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
@@ -55,8 +56,9 @@ def joint_hint(
     given = hints.get("joints", known)
     if given is None:
         raise RecordingError(
-            f"{path.name}: has {count} joints without names; give them in its order: "
-            "--hint joints=a,b,c, or a policy.yaml that has them"
+            f"{path.name}: has {count} joints without names; list them in its order by "
+            + hint("joints", "a,b,c")
+            + ", or add a policy.yaml that has them"
         )
     if isinstance(given, str | Path) and str(given).endswith((".yaml", ".yml")):
         given = PolicyFile.load(given).joints
@@ -172,7 +174,8 @@ def steps_of(path: Path, time: FloatArray, timestep: float) -> npt.NDArray[np.in
     if len(same):
         raise RecordingError(
             f"{path.name}: row {same[0] + 1} is in the same step as the one before, with a "
-            f"timestep of {timestep:g} s; give a smaller one: --hint timestep={timestep / 10:g}"
+            f"timestep of {timestep:g} s; set a smaller one by "
+            + hint("timestep", f"{timestep / 10:g}")
         )
     return steps
 

@@ -8,6 +8,7 @@ from typing import Any
 from mjrig.components.importers.sources.flags import FLAGS
 from mjrig.components.importers.sources.policy_description import Begin, FoundPolicy, ValueOrder
 from mjrig.components.importers.sources.robot import Robot
+from mjrig.core.audience import option
 from mjrig.core.errors import SceneError
 from mjrig.core.names import suggestion
 
@@ -55,7 +56,7 @@ class Overrides:
             if flag in said:
                 (found[flag],) = _numbers(flag, said[flag], most=1)
         if found.get("rate", 1.0) <= 0.0:
-            raise SceneError(f"--rate must be > 0 Hz, got {said['rate']}")
+            raise SceneError(option("rate") + f" must be > 0 Hz, got {said['rate']}")
         return cls(**found)
 
 
@@ -65,9 +66,10 @@ def _numbers(flag: str, text: str, most: int | None = None) -> tuple[float, ...]
     except ValueError:
         values = ()
     if not values or not all(map(math.isfinite, values)):
-        raise SceneError(f"--{flag} takes {FLAGS[flag].form}, the {FLAGS[flag].doc}; got {text!r}")
+        form = f" takes {FLAGS[flag].form}, the {FLAGS[flag].doc}"
+        raise SceneError(option(flag) + f"{form}; got {text!r}")
     if most is not None and len(values) > most:
-        raise SceneError(f"--{flag} takes one number, got {text!r}")
+        raise SceneError(option(flag) + f" takes one number, got {text!r}")
     return values
 
 
@@ -81,7 +83,9 @@ def overridden(found: FoundPolicy, robot: Robot, said: Overrides) -> FoundPolicy
     notes = []
     if said.joints:
         if len(said.joints) != found.count:
-            raise SceneError(f"--joints has {len(said.joints)} names, the policy {found.count}")
+            raise SceneError(
+                option("joints") + f" has {len(said.joints)} names, the policy {found.count}"
+            )
         changes |= {"order": ValueOrder.NAMES, "names": said.joints, "motors": ()}
         notes.append("joints are those of --joints")
     if said.scale:
@@ -103,7 +107,7 @@ def overridden(found: FoundPolicy, robot: Robot, said: Overrides) -> FoundPolicy
 
 def _each(flag: str, values: Sequence[float], count: int) -> list[float]:
     if len(values) not in (1, count):
-        raise SceneError(f"--{flag} has {len(values)} values, needs 1 or {count}")
+        raise SceneError(option(flag) + f" has {len(values)} values, needs 1 or {count}")
     return [*values] * count if len(values) == 1 else [*values]
 
 
@@ -114,7 +118,9 @@ def _default(found: FoundPolicy, robot: Robot, said: Overrides) -> dict[str, Any
         joints = said.joints or found.names or _places(found, robot)
         lacking = [j for j in joints if j not in pose]
         if lacking:
-            raise SceneError(f"--default {said.default}: the keyframe has no joint {lacking[0]!r}")
+            raise SceneError(
+                option("default", said.default) + f": the keyframe has no joint {lacking[0]!r}"
+            )
         values = [pose[j] for j in joints]
     else:
         values = _each("default", said.default, found.count)
@@ -144,7 +150,7 @@ def _known(robot: Robot, flag: str, name: str) -> str:
     names = robot.articulation.keyframes
     if name not in names:
         hint = suggestion(name, names) if names else "the model has none"
-        raise SceneError(f"--{flag} {name}: there is no such keyframe; {hint}")
+        raise SceneError(option(flag, name) + f": there is no such keyframe; {hint}")
     return name
 
 

@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import Any
 
 from mjrig.core.arrays import FloatArray
+from mjrig.core.audience import Message
 
 Values = Sequence[float]
 
@@ -74,7 +75,7 @@ class Doubt:
 
     code: str
     text: str
-    fix: str = ""
+    fix: str | Message = ""
     mild: bool = False
 
 
@@ -153,7 +154,7 @@ class FoundPolicy:
     gap: str = ""
     doubts: Sequence[Doubt] = ()
     notes: tuple[str, ...] = ()
-    assumed: tuple[str, ...] = ()
+    assumed: tuple[str | Message, ...] = ()
 
     @property
     def observation_size(self) -> int:

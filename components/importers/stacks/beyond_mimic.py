@@ -13,6 +13,7 @@ from mjrig.components.importers.sources import terms
 from mjrig.components.importers.sources.onnx_metadata import Metadata
 from mjrig.components.importers.sources.policy_description import FoundPolicy, Term, ValueOrder
 from mjrig.components.importers.sources.source import NetworkFile, PolicySource
+from mjrig.core.audience import option
 from mjrig.core.names import listed, suggestion
 
 TIMESTEP, DECIMATION = 0.005, 4
@@ -69,7 +70,9 @@ def read(source: PolicySource) -> FoundPolicy:
             "it was trained with native position actuators, whose damping is implicit",
         ),
         assumed=(
-            f"timestep {TIMESTEP:g} s and decimation {DECIMATION}, as this family has (--rate)",
+            f"timestep {TIMESTEP:g} s and decimation {DECIMATION}, as this family has ("
+            + option("rate")
+            + ")",
             *assumed,
         ),
     )

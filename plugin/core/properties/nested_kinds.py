@@ -96,7 +96,7 @@ class NestedList(Property[tuple[C, ...]]):
             roles.append(self.role(item, i, roles))
             made.append(_nested(self, obj, item, roles[i], (i,)))
         if len(set(map(id, made))) < len(made):
-            raise self.error(obj, "has one component twice; pass a copy()")
+            raise self.error(obj, "has one component twice; use a copy")
         return tuple(made), tuple(made)
 
     def append(self, obj: HasProperties, item: C | Mapping[str, object]) -> None:
@@ -108,7 +108,7 @@ class NestedList(Property[tuple[C, ...]]):
         with obj.changes(nested=False):
             items: tuple[C, ...] = obj.__dict__[self.name]
             if isinstance(item, HasProperties) and (item._parent, item._inside) == (obj, self.name):
-                raise self.error(obj, "has one component twice; pass a copy()")
+                raise self.error(obj, "has one component twice; use a copy")
             role = self.role(item, len(items), [other._role for other in items])
             child = _nested(self, obj, item, role, (len(items),))
             obj._replace(self, (*items, child), (*items, child))
@@ -156,7 +156,7 @@ def _nested(
     if isinstance(value, base):
         if value._parent is not None and (value._parent, value._inside) != (obj, prop.name):
             where = value._parent.label
-            raise prop.error(obj, f"{value!r} already belongs to {where}; pass a copy()", index)
+            raise prop.error(obj, f"{value!r} already belongs to {where}; use a copy", index)
         obj.adopt(value, role, prop.name)
         child = value
     elif isinstance(value, Mapping):

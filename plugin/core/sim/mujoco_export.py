@@ -24,6 +24,7 @@ import mujoco
 import numpy as np
 
 from mjrig.core.arrays import FloatArray
+from mjrig.core.audience import phrase
 from mjrig.core.control.controller import ArticulationController
 from mjrig.core.control.execution import Execution
 from mjrig.core.control.plant_component import PlantComponent
@@ -446,7 +447,7 @@ def export(scene: Scene | World, path: Path, *, partial: bool = False) -> list[s
     left_out = world.left_out
     if left_out and not partial:
         reasons = [f"{label} cannot be exported: {reason}" for label, reason in left_out.values()]
-        raise ExecutionError(f"{'; '.join(reasons)}; --partial leaves it out")
+        raise ExecutionError("; ".join(reasons) + phrase("partial export"))
     notes = [f"{label} is not in this file: {reason}" for label, reason in world.remarks()]
     if left_out:
         world = LoweredWorld(present_scene(world, left_out.keys()))

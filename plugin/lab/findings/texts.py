@@ -332,14 +332,14 @@ _START = {
 #: Kinds of `mjrig check`.
 CHECK = {**_DRIVES, **_LIMITS, **_MOTORS, **_MASSES, **_CONTACTS, **_STABILITY, **_START}
 
-_OVERRIDE = "--robot NAME confirms the robot, --joints sets the order"
+_OVERRIDE = "{--robot} confirms the robot, {--joints} sets the order"
 
 #: Kinds of the pre-flight of `mjrig import`.
 IMPORT = {
     "in the files": FindingText("{detail}", "[[{advice}]]"),
     "order-by-place": FindingText(
         "the files have no joint names; by index they are {here:listed}",
-        "compare with the order the network was trained with; --joints sets another one",
+        "compare with the order the network was trained with; {--joints} sets another one",
     ),
     "not-judged": FindingText("not judged: order, signs and scales: no runs were tried"),
     "not-judged torchscript": FindingText(
@@ -354,18 +354,18 @@ IMPORT = {
         "pose and a rate that are somewhat off, effort limits, delays, friction of the ground, "
         "payload (mjrig replay tries some)"
     ),
-    "order-probe": FindingText("{runs}", "--joints {joints}"),
+    "order-probe": FindingText("{runs}", "{--joints} {joints}"),
     "unclear": FindingText(
         "{runs}",
-        "compare the assumptions with the training run: --scale, --default, --keyframe, --height, "
-        "--rate, --joints; gains, limits and armature with the model's",
+        "compare the assumptions with the training run: {--scale}, {--default}, {--keyframe}, "
+        "{--height}, {--rate}, {--joints}; gains, limits and armature with the model's",
     ),
     "default-out-of-range": FindingText(
-        "the default pose is out of range: {here:listed}", "--default sets another one"
+        "the default pose is out of range: {here:listed}", "{--default} sets another one"
     ),
     "default-out-of-range by index": FindingText(
         "the default pose is out of range: {here:listed}",
-        f"another robot, or another order of its joints? {_OVERRIDE}; --default another pose",
+        f"another robot, or another order of its joints? {_OVERRIDE}; {{--default}} another pose",
     ),
     "left-right": FindingText(
         "{property} differs between left and right: {here:listed}",
@@ -399,7 +399,7 @@ IMPORT = {
         "write its terms into policy.yaml, then add {{type: Policy, file: policy.yaml}}",
     ),
     "other-robot": FindingText(
-        "{here}; {fits}", "[[--robot names the robot of the model{unconfirmed:?}]]"
+        "{here}; {fits}", "[[{--robot} names the robot of the model{unconfirmed:?}]]"
     ),
     "joint-alias": FindingText("is called {expected!r} in the files"),
     "joint-extra": FindingText(
@@ -440,11 +440,11 @@ IMPORT = {
     "start-height": FindingText(
         "the files name no start height: the base starts at {here:g} m, standing on its feet in "
         "the default pose",
-        "--height sets another one",
+        "{--height} sets another one",
     ),
     "start-pose": FindingText(
         "a run starts in the model's pose, {here:.2g} rad from the default pose",
-        "--keyframe sets another one",
+        "{--keyframe} sets another one",
     ),
     "start-gains": FindingText("the robot stands for {here:g} s first, with other gains"),
     "actuator-kind": FindingText(
@@ -453,6 +453,45 @@ IMPORT = {
     "actuator-kind mixed": FindingText("some actuators are motors, others take positions"),
     "gear": FindingText("has gear·gain {here:g}; gains are at the joint, the controller divides"),
     "no-gains": FindingText("motors need gains, and the files have none"),
+}
+
+_SAG = ", {sag:.2g} of {error:.2g} at kp {kp:g}"
+_AT_MOST = ", at most {expected:.3g}[[ {unit}]]"
+
+#: Kinds of responses and gain tests.
+RESPONSES = {
+    # Causes of an error that remains.
+    "moving": FindingText("still moving after {here:.3g} s: no final value to measure by"),
+    "no frequency response": FindingText(
+        "the sine has not swung in: no frequency response; test longer"
+    ),
+    "no frequency response moving": FindingText(
+        "still moving {here:.3g} s after the start: no frequency response"
+    ),
+    "saturation": FindingText("saturation: the effort stays at {here:.3g} {unit}"),
+    "no stiffness": FindingText("kp is 0: no stiffness towards the target"),
+    "integral": FindingText("the integral has not converged: ki {here:g} needs more time"),
+    "gravity sag": FindingText("gravity sag: {here:.3g} {unit} of gravity" + _SAG),
+    "joint spring": FindingText("the joint's own spring: {here:.3g} {unit}" + _SAG),
+    "tendon springs": FindingText("springs of tendons: they pull with {here:.3g} {unit}" + _SAG),
+    "joint limit": FindingText("joint limit: it pushes back with {here:.3g} {unit}" + _SAG),
+    "dry friction": FindingText("dry friction: it holds with {here:.3g} {unit}" + _SAG),
+    "contact": FindingText("contact: it pushes with {here:.3g} {unit}" + _SAG),
+    "constraint": FindingText("a constraint: it pushes with {here:.3g} {unit}" + _SAG),
+    # Thresholds of gain tests.
+    "measure": FindingText("{kind}: {here:.3g}[[ {unit}]]" + _AT_MOST),
+    "measure missing": FindingText("{kind}: no value" + _AT_MOST),
+    "measure in range": FindingText(
+        "{kind}: {here:.3g}[[ {unit}]], {expected[0]:.3g} to {expected[1]:.3g}[[ {unit}]]"
+    ),
+    "measure in range missing": FindingText(
+        "{kind}: no value, {expected[0]:.3g} to {expected[1]:.3g}[[ {unit}]]"
+    ),
+    # Gain tests without a result.
+    "not simulated": FindingText("[[{stage}: ]]{event}"),
+    "no range": FindingText("the joint has no range"),
+    "at an end": FindingText("it starts at this end"),
+    "no room": FindingText("it starts at an end of its range: no room for a sine"),
 }
 
 _DIFFERS = (
@@ -623,4 +662,4 @@ REPLAY = {
     ),
 }
 
-TEXTS: dict[str, FindingText] = {**CHECK, **IMPORT, **REPLAY}
+TEXTS: dict[str, FindingText] = {**CHECK, **IMPORT, **RESPONSES, **REPLAY}

@@ -12,6 +12,7 @@ import numpy as np
 
 from mjrig.core.arrays import FloatArray
 from mjrig.core.attributes import CheckedAttributes
+from mjrig.core.audience import phrase
 from mjrig.core.control.controller import ArticulationController
 from mjrig.core.control.plant_component import PlantComponent
 from mjrig.core.control.setpoints import Lease, Source
@@ -483,7 +484,7 @@ def check_playable(
     if not resample:
         raise RecordingError(
             f"{recording.path}: was recorded with a timestep of {there:g} s, the world has "
-            f"{here:g} s; set sim.timestep to {there:g}, or allow resampling (--resample)"
+            f"{here:g} s; set sim.timestep to {there:g}" + phrase("resample")
         )
     if max(ratio, 1.0 / ratio) % 1.0 > 1e-6 and 1.0 - max(ratio, 1.0 / ratio) % 1.0 > 1e-6:
         raise RecordingError(

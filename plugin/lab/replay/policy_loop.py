@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from mjrig.core.audience import phrase
 from mjrig.core.control.articulation import Articulation
 from mjrig.core.control.controller import ArticulationController
 from mjrig.core.control.plant_component import PlantComponent
@@ -99,7 +100,7 @@ def find_robot(world: World, name: str = "") -> Articulation:
         if len(candidates) == 1:
             return candidates[0]
     names = listed(r.name for r in with_policy or actuated)
-    raise RecordingError(f"several robots could run the policy: {names}; choose one with robot=…")
+    raise RecordingError(f"several robots could run the policy: {names}; " + phrase("robot"))
 
 
 def policies(robot: Articulation) -> list[PolicyComponent]:
@@ -152,7 +153,7 @@ def _own(policy: Any, robot: Articulation) -> PolicyComponent | None:
     if policy is None:
         if len(found) != 1:
             many = f"{len(found)} policies" if found else "no policy"
-            raise RecordingError(f"{robot.name} has {many}; choose one: policy=…, or --policy")
+            raise RecordingError(f"{robot.name} has {many}; " + phrase("policy"))
         return found[0]
     wanted = Path(policy).resolve()
     for component in found:

@@ -493,7 +493,7 @@ def test_a_bare_controller_leaves_other_ctrl_alone() -> None:
 
 def test_an_unbound_controller_says_so() -> None:
     model, data = bare(arm())
-    message = "PDController is not bound: put it on an actor, or call bind()"
+    message = "PDController is not bound: put it on an actor, or bind it"
     with refused(mjrig.BindingError, message):
         PDController().compute_and_apply(model, data, Source.SCRIPT)
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from mjrig.core.audience import hint
 from mjrig.core.errors import RecordingError
 from mjrig.core.files.decoding import decoding, reason
 from mjrig.core.files.paths import read_limited
@@ -185,7 +186,7 @@ class ParquetTable(LogFile):
         if episode is None and len(known) > 1:
             raise RecordingError(
                 f"{self.path}: has {len(known)} episodes ({min(known)} to {max(known)}); choose "
-                f"one: --hint episode={min(known)}"
+                "one: " + hint("episode", min(known))
             )
         chosen = min(known) if episode is None else episode
         if chosen not in known:

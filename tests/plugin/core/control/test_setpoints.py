@@ -247,7 +247,7 @@ def test_a_snapshot_is_a_copy() -> None:
 
 
 def test_an_unbound_controller_says_that_it_has_no_setpoints() -> None:
-    message = "PDController is not bound: put it on an actor, or call bind()"
+    message = "PDController is not bound: put it on an actor, or bind it"
     with refused(mjrig.BindingError, message):
         _ = PDController().setpoints
 

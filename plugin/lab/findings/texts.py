@@ -662,4 +662,86 @@ REPLAY = {
     ),
 }
 
-TEXTS: dict[str, FindingText] = {**CHECK, **IMPORT, **RESPONSES, **REPLAY}
+_TAKE = '; add "take": true to take over'
+_OF_STEPS = " after {here:d} of {expected:d} steps"
+_SILENT = "[[{client}: ]]no request for {here:g} {unit} in lock step (lock_timeout); "
+
+#: Kinds of bridges: rejected messages, notices, and warnings about how they are served.
+BRIDGES = {
+    # Requests that are rejected.
+    "rejected": FindingText("{reason}"),
+    "invalid": FindingText("{subject}: {reason}"),
+    "unreadable-request": FindingText("cannot be read: {reason}"),
+    "not-a-map": FindingText("must be a map with texts as keys, got {here}"),
+    "unknown-operation": FindingText("op: {here} is not known; {hint}"),
+    "unknown-key": FindingText("{subject}: unknown key {here}; {hint}"),
+    "not-a-whole-number": FindingText(
+        "{subject}: must be a whole number from {expected[0]:d} to {expected[1]:d}, got {here}"
+    ),
+    "not-a-switch": FindingText("{subject}: must be true or false, got {here}"),
+    "not-finite": FindingText("{subject}: must be finite numbers, got {here}"),
+    "negative": FindingText("{subject}: must be >= 0, got {here:g}"),
+    "not-numbers": FindingText("{subject}: must be numbers or numbers by pattern, got {here}"),
+    "not-a-default": FindingText("{subject}: default must be a number, got {here}"),
+    "not-a-keyframe": FindingText("keyframe: must be a name, got {here}"),
+    "too-large": FindingText("{subject}: a number is too large"),
+    "long-pattern": FindingText("{subject}: a pattern has more than {expected} letters"),
+    "too-many-patterns": FindingText(
+        "{subject}: {here:d} patterns; at most {expected:d} are allowed"
+    ),
+    "no-gains-to-set": FindingText(
+        "{subject}: one of them has no PDController whose gains can be set"
+    ),
+    "nothing-to-set": FindingText("set: needs one of {expected}"),
+    "old-sequence": FindingText("sequence: {here:d} is not after {expected:d}"),
+    "no-subscription": FindingText("unsubscribe: WebSocket only; close the ZMQ SUB socket instead"),
+    "no-subscription zmq": FindingText(
+        "subscribe: WebSocket only; connect a ZMQ SUB socket to {here}"
+    ),
+    "wrong-token": FindingText(
+        "token: missing or wrong; send the token that was printed when serving began"
+    ),
+    "client-left": FindingText("{subject}: {here} has left"),
+    "clock-taken": FindingText("{subject}: {here} took the clock from {client}" + _TAKE),
+    "not-the-clock": FindingText(
+        "{subject}: {here}[[ of {bridge}]] has the clock (lock step), not {client}" + _TAKE
+    ),
+    "not-the-commander": FindingText("{subject}: {here} commands this robot, not {client}" + _TAKE),
+    "too-many-requests": FindingText("{here} requests already wait for the running step"),
+    "step-ended": FindingText("step: cancelled" + _OF_STEPS),
+    "step-ended by": FindingText("step: ended by {client}" + _OF_STEPS),
+    "step-ended left": FindingText("step: {client} left" + _OF_STEPS),
+    # What clients cause.
+    "connection": FindingText("{reason}"),
+    "commands-again": FindingText("commands arrive again"),
+    "commands-lost": FindingText(
+        "no command for {here:g} {unit}; the motors damp with {damping:g} N·m·s/rad"
+    ),
+    "other-commander": FindingText("{here} commands instead of {before}"),
+    "other-commander after": FindingText("{here} commands after the end of {before}"),
+    "other-clock": FindingText("{here} takes the clock from {before}"),
+    "lock-step-left": FindingText(
+        "{here} left in lock step; the world waits {patience:g} s (lock_timeout) for another "
+        "client, then on_lock_timeout: {reaction}"
+    ),
+    "lock-step-silent runs": FindingText(_SILENT + "the world runs in real time"),
+    "lock-step-silent waits": FindingText(
+        _SILENT + "the world stays paused until a client steps or runs it"
+    ),
+    # How they are served.
+    "state-rate": FindingText(
+        "states are sent at {here:.4g} {unit} instead of {expected:.4g}: after every {every} steps "
+        "of {timestep_ms:.4g} ms; set rate to {here:.4g}, or the timestep to {period_ms:.4g} ms or "
+        "a fraction"
+    ),
+    "open-network": FindingText(
+        "it listens on {here}, which other machines can reach: requests need the token, and the "
+        "connection is not encrypted; host 127.0.0.1 and `ssh -L` are safer"
+    ),
+    "open-network dds": FindingText(
+        "DDS on {here} has neither tokens nor encryption: every program in that network can "
+        "command this robot, and a real robot there gets the same messages"
+    ),
+}
+
+TEXTS: dict[str, FindingText] = {**CHECK, **IMPORT, **RESPONSES, **REPLAY, **BRIDGES}

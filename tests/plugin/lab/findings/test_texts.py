@@ -31,10 +31,10 @@ def parts(text: FindingText) -> list[str]:
 def sample(spec: str, index: bool) -> Any:
     """A value that a field takes."""
     if index:
-        return [0.25, 0.5, 0.75]
+        return [1, 2, 3] if spec == "d" else [0.25, 0.5, 0.75]
     if spec in ("listed", "or", "lines"):
         return ["a", "b"]
-    return 3 if spec.startswith(("many ", "remove")) or re.search(r"[gfe%]$", spec) else "value"
+    return 3 if spec.startswith(("many ", "remove")) or re.search(r"[dgfe%]$", spec) else "value"
 
 
 def fields(template: str) -> Iterator[tuple[str, Any]]:

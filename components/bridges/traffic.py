@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from mjrig.lab.findings.rendering import wording
 from mjrig.core.arrays import FloatArray
 from mjrig.core.errors import MjrigError
 from mjrig.core.findings import Finding, warning
+from mjrig.lab.findings.rendering import wording
 
 # Event limits -------------------------------------------------------------------------------------
 # Limits on what a bridge logs: clients decide how many messages arrive, not how much is written.

@@ -1,7 +1,4 @@
-"""Comparison of a replay with its recording, on a copy of the scene, in the background.
-
-`fix` makes the edits of a finding as one edit of the scene that can be undone.
-"""
+"""Comparison of a replay with its recording, on a copy of the scene, in the background."""
 
 import shutil
 import tempfile
@@ -11,14 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mjrig.core.errors import MjrigError
-from mjrig.core.files.atomic_writes import write_atomically
 from mjrig.core.findings import Finding
 from mjrig.core.processes.child_process import ChildEndedError, ChildProcess
 from mjrig.editor.replay import replay_worker
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.text import tr
-from mjrig.lab.findings.remedies import apply
-from mjrig.lab.replay.repairs import policy_file, policy_path
 from mjrig.lab.report.content import Report
 
 
@@ -109,38 +103,3 @@ class Check:
         self._child.kill()
         self._child.stop()
         self._folder.cleanup()
-
-
-# Replay fix ---------------------------------------------------------------------------------------
-# Fix: the edits of a finding, made as one edit of the scene that can be undone.
-
-
-def fix(state: EditorState, finding: Finding, robot: str = "") -> list[str]:
-    """Repair a finding in the open scene; returns what was changed, one line each.
-
-    A policy file is left alone: its repaired copy is written beside it, and the scene uses that.
-
-    Raises:
-        MjrigError: a value does not fit, or there is no policy file; nothing was changed.
-    """
-    with state.session.edit(tr("Fix {what}", what=finding.kind)) as scene:
-        path = policy_file(scene, robot)
-        applied = apply([finding], scene, path)
-        lines = applied.lines
-        if path is not None and applied.policy_text:
-            copy = _free(path)
-            write_atomically(copy, applied.policy_text)
-            scene.set(f"{policy_path(scene, robot)}.file", str(copy))
-            lines = [*lines, tr("written to {copy}", copy=copy)]
-    return lines
-
-
-def _free(path: Path) -> Path:
-    """A name beside a file that is not taken."""
-    number = 1
-    while True:
-        more = "" if number == 1 else f"-{number}"
-        found = path.with_name(f"{path.stem}-fixed{more}{path.suffix}")
-        if not found.exists():
-            return found
-        number += 1

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from mjrig.core.control.finite_guard import Event
+from mjrig.core.findings import Finding, Level
 from mjrig.editor.text import tr
 
 # Console ------------------------------------------------------------------------------------------
@@ -24,6 +25,8 @@ class Line:
     level: str
     text: str
     detail: str = ""
+    #: What the line reports; its remedies are in the menu of the line.
+    finding: Finding | None = None
     at: float = field(default_factory=time.monotonic)
 
 
@@ -45,6 +48,11 @@ class Console(logging.Handler):
     def fail(self, text: str, detail: str = "") -> None:
         """Log an error: something was refused or failed."""
         self.lines.append(Line("error", text, detail))
+
+    def report(self, finding: Finding) -> None:
+        """Log a finding."""
+        level = "info" if finding.severity is Level.NOTE else str(finding.severity)
+        self.lines.append(Line(level, finding.text, finding=finding))
 
     def emit(self, record: logging.LogRecord) -> None:
         if isinstance(record.args, tuple) and any(isinstance(a, Event) for a in record.args):

@@ -23,6 +23,7 @@ from mjrig.editor.ui.colours import GREEN, RED
 from mjrig.editor.ui.layout import px
 from mjrig.editor.ui.number_cell import number_cell, whole_number_cell
 from mjrig.editor.ui.option_fields import option_fields
+from mjrig.editor.ui.remedies import draw_remedies
 from mjrig.editor.ui.report_view import draw_curves, draw_note, draw_table
 from mjrig.lab.fit.plant import OF_JOINTS, UNITS
 from mjrig.lab.gains.gain_rows import GainRow, columns
@@ -347,3 +348,8 @@ def _results(tune: Tune, report: GainReport, results: Sequence[GainResult]) -> N
     )
     shown = _shown(tune, report)
     draw_table(results[0].test, table, chosen=lambda row: results[row] is shown, choose=choose)
+    for i, finding in enumerate(finding for result in results for finding in result.findings):
+        if finding.remedies:
+            imgui.push_id(i)
+            draw_remedies(tune.state, finding)
+            imgui.pop_id()

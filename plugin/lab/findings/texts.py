@@ -662,6 +662,30 @@ REPLAY = {
     ),
 }
 
+#: Kinds of the verdicts of fits; the reason is that of the estimate.
+FITS = {
+    "fit-rejected": FindingText("{reason}"),
+    "not-converged": FindingText("the search did not converge: nothing is identified"),
+    "not-identified": FindingText(
+        "{reason}", by_hand="another recording is needed, or a value from elsewhere"
+    ),
+    "conditional": FindingText("{reason}"),
+    "correlated": FindingText(
+        "{first} and {second} are hardly told apart (correlation {here:+.3f}): {apart} would"
+    ),
+}
+
+#: Kinds of reloading while a world runs.
+RELOAD = {
+    "changed-file": FindingText(
+        "{here:listed} changed on disk and cannot be reloaded yet: {reason}",
+        by_hand="correct the file: it is tried again when it changes",
+    ),
+    "changed-file without dialog": FindingText(
+        "{here:listed} changed and cannot be reloaded, the old world runs on: {reason}"
+    ),
+}
+
 _TAKE = '; add "take": true to take over'
 _OF_STEPS = " after {here:d} of {expected:d} steps"
 _SILENT = "[[{client}: ]]no request for {here:g} {unit} in lock step (lock_timeout); "
@@ -744,4 +768,12 @@ BRIDGES = {
     ),
 }
 
-TEXTS: dict[str, FindingText] = {**CHECK, **IMPORT, **RESPONSES, **REPLAY, **BRIDGES}
+TEXTS: dict[str, FindingText] = {
+    **CHECK,
+    **IMPORT,
+    **RESPONSES,
+    **REPLAY,
+    **FITS,
+    **BRIDGES,
+    **RELOAD,
+}

@@ -115,7 +115,7 @@ def test_an_error_leaves_the_old_world_running(session: Session, how: str) -> No
     old, before = session.live.world, state(session.live.world)
     BROKEN[how](session)
     said = session.look()
-    assert "cannot be taken up, the old world runs on: " in said and "\n" not in said
+    assert "cannot be reloaded, the old world runs on: " in said and "\n" not in said
     assert session.live.world is old and state(old) == before
     session.live.advance(0.01)
     session.write("model.xml", arm())

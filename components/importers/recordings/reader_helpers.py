@@ -35,7 +35,7 @@ def number_hint(path: Path, hints: Hints, key: str, default: float | None = None
     """
     value = hints.get(key, default)
     if value is None:
-        raise RecordingError(f"{path.name}: does not state its {key}; set it by " + hint(key, 50))
+        raise RecordingError(f"{path.name}: does not state its {key}; set it with " + hint(key, 50))
     try:
         number = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
@@ -56,7 +56,7 @@ def joint_hint(
     given = hints.get("joints", known)
     if given is None:
         raise RecordingError(
-            f"{path.name}: has {count} joints without names; list them in its order by "
+            f"{path.name}: has {count} joints without names; list them in its order with "
             + hint("joints", "a,b,c")
             + ", or add a policy.yaml that has them"
         )
@@ -174,7 +174,7 @@ def steps_of(path: Path, time: FloatArray, timestep: float) -> npt.NDArray[np.in
     if len(same):
         raise RecordingError(
             f"{path.name}: row {same[0] + 1} is in the same step as the one before, with a "
-            f"timestep of {timestep:g} s; set a smaller one by "
+            f"timestep of {timestep:g} s; set a smaller one with "
             + hint("timestep", f"{timestep / 10:g}")
         )
     return steps

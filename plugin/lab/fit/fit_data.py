@@ -309,7 +309,8 @@ def _samples(name: str, share: ActorRecording, steps: int, timestep: float) -> P
         when = at * timestep
         raise FitError(
             f"{name}: the gains of {share.name!r} change at step {at} ({when:.3g} s); a fit needs "
-            "the same gains throughout: a part of a log is selected by " + hint("span", "[FROM,TO]")
+            "the same gains throughout: a part of a log is selected with "
+            + hint("span", "[FROM,TO]")
         )
     return keep
 

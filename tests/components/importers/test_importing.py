@@ -42,12 +42,17 @@ def found(imported: Imported, code: str) -> list[Finding]:
     return [f for f in imported.findings if f.kind == code]
 
 
-def refused(folder: Path, *args: Any, **options: Any) -> list[str]:
-    """Texts of the errors; nothing was written."""
+def refusals(folder: Path, *args: Any, **options: Any) -> list[Finding]:
+    """The errors; nothing was written."""
     with pytest.raises(RefusedError) as caught:
         gym(folder, *args, **options)
     assert not (folder / "out").exists()
-    return [str(f) for f in caught.value.imported.findings if f.severity == "error"]
+    return [f for f in caught.value.imported.findings if f.severity == "error"]
+
+
+def refused(folder: Path, *args: Any, **options: Any) -> list[str]:
+    """Texts of the errors; nothing was written."""
+    return [str(finding) for finding in refusals(folder, *args, **options)]
 
 
 # Files ------------------------------------------------------------------------------------------
@@ -269,7 +274,8 @@ def test_what_is_there_is_not_overwritten_unless_asked(tmp_path: Path) -> None:
     scene = biped.write(tmp_path / "out" / "scene.yaml", "mine\n")
     with pytest.raises(mjrig.SceneError) as caught:
         gym(tmp_path)
-    assert str(caught.value) == f"{scene} is there already; --overwrite replaces it"
+    assert str(caught.value).startswith(f"{scene}: exists already; ")
+    assert [phrase.kind for phrase in caught.value.message.phrases] == ["overwrite"]
     assert scene.read_text() == "mine\n"
     # The motion of a policy that was there before is not the new one's.
     motion = scene.with_name("policy_motion.npz")
@@ -359,9 +365,8 @@ def test_names_of_folders_are_hints_and_refuse_nothing(
 def test_what_the_user_says_of_the_robot_is_compared_with_the_files(tmp_path: Path) -> None:
     text = biped.GYM.replace("walker", "g1")
     (said,) = found(gym(tmp_path, text, overrides=Overrides(robot="h1")), "other-robot")
-    assert said.text == (
-        "the files are for the robot 'g1', --robot says 'h1'; it has as many motors"
-    )
+    assert "'g1'" in said.here and "'h1'" in said.here
+    assert (said.severity, said.evidence["unconfirmed"]) == ("warning", False)
 
 
 def test_a_model_without_actuators_is_refused_with_the_way_out(tmp_path: Path) -> None:
@@ -440,20 +445,24 @@ def test_a_default_pose_out_of_range_is_an_error_where_only_places_are_known(
     tmp_path: Path,
 ) -> None:
     swapped = biped.GYM.replace("[-0.1, 0.3, -0.1, 0.3]", "[0.3, -0.5, 0.3, -0.5]")
-    assert refused(tmp_path, swapped) == [
-        "robot: the default pose is out of range: left_knee_joint -0.5 (range -0.1 to 2.5), "
-        "right_knee_joint -0.5 (range -0.1 to 2.5); another robot, or another order of its joints? "
-        "--robot NAME confirms the robot, --joints sets the order; --default another pose"
+    (finding,) = refusals(tmp_path, swapped)
+    assert (finding.kind, finding.where) == ("default-out-of-range", "robot")
+    assert finding.form == "default-out-of-range by index"
+    assert finding.here == [
+        "left_knee_joint -0.5 (range -0.1 to 2.5)",
+        "right_knee_joint -0.5 (range -0.1 to 2.5)",
     ]
 
 
 def test_gains_that_differ_between_the_sides_are_another_order(tmp_path: Path) -> None:
     odd = biped.GYM.replace("[60, 80, 60, 80]", "[60, 60, 80, 80]")
-    assert refused(tmp_path, odd) == [
-        "robot: kp differs between left and right: left_hip_joint 60, right_hip_joint 80, "
-        "left_knee_joint 60, right_knee_joint 80; is this the order of this robot's joints? "
-        "--robot NAME confirms the robot, --joints sets the order"
+    (finding,) = refusals(tmp_path, odd)
+    assert (finding.kind, finding.evidence["property"]) == ("left-right", "kp")
+    joints = [
+        "left_hip_joint 60, right_hip_joint 80",
+        "left_knee_joint 60, right_knee_joint 80",
     ]
+    assert finding.here == joints and finding.evidence["by_index"]
 
 
 def test_a_default_pose_may_be_mirrored_but_not_lopsided(tmp_path: Path) -> None:

@@ -63,8 +63,8 @@ def test_a_motion_has_its_base_velocities_as_mujoco_has_them(tmp_path: Path) -> 
 def test_a_motion_without_names_asks_for_them(tmp_path: Path) -> None:
     path = motion(tmp_path / "m.npz")
     assert refused(path) == (
-        "m.npz: has 2 joints without names; give them in its order: --hint joints=a,b,c, or a "
-        "policy.yaml that has them"
+        "m.npz: has 2 joints without names; list them in its order with --hint joints=a,b,c, or "
+        "add a policy.yaml that has them"
     )
     assert refused(path, joints=["a"]) == (
         "m.npz: the hint joints must be 2 different names, got a"
@@ -97,7 +97,7 @@ def test_a_csv_without_header_needs_its_rate(tmp_path: Path) -> None:
     row = [0.0, 0.0, 0.8, 0.0, 0.0, np.sin(0.3), np.cos(0.3), 0.1, 0.2]  # xyzw
     path.write_text("\n".join(",".join(map(str, row)) for _ in range(ROWS)))
     assert refused(path, joints="a,b") == (
-        "walk.csv: does not state its fps; give it: --hint fps=50"
+        "walk.csv: does not state its fps; set it with --hint fps=50"
     )
     actor = only(read_recording(path, {"joints": "a,b", "fps": 60}))
     np.testing.assert_allclose(actor.qpos[0, 3:7], TURN)
@@ -117,7 +117,7 @@ def test_loco_mujoco_has_slides_and_hinges_for_a_base(tmp_path: Path) -> None:
     rows = np.arange(ROWS, dtype=np.float64)
     arrays: dict[str, Any] = {f"{kind}_{n}": rows for n in names for kind in ("q", "dq")}
     np.savez(path, **arrays, goal_speed=rows)
-    assert refused(path) == "loco.npz: does not state its fps; give it: --hint fps=50"
+    assert refused(path) == "loco.npz: does not state its fps; set it with --hint fps=50"
     actor = only(read_recording(path, {"fps": 100}))
     assert kinds(actor) == list(zip(names, ("slide", "hinge", "hinge"), strict=True))
     assert actor.qpos.shape == (ROWS, 3)
@@ -167,8 +167,8 @@ def test_two_rows_in_one_step_are_refused(tmp_path: Path) -> None:
     rows = ("0,1,0", "0.002,1,0", "8.004,1,0")
     path = urlab_csv(tmp_path / "r.csv", *rows, header="time,a,cam_x")
     assert refused(path) == (
-        "r.csv: row 1 is in the same step as the one before, with a timestep of 4.002 s; give a "
-        "smaller one: --hint timestep=0.4002"
+        "r.csv: row 1 is in the same step as the one before, with a timestep of 4.002 s; set a "
+        "smaller one with --hint timestep=0.4002"
     )
 
 
@@ -216,7 +216,7 @@ def test_a_table_gives_commands_efforts_and_units(tmp_path: Path) -> None:
          "the hint columns.time: there is no column 'time'; "),
         ({"time": "t", "position": "q_{joint}", "units": {"position": "mm"}},
          "the hint columns.units has position: mm; known are time: s, ms, us, ns; "),
-        ({"position": "q_{joint}"}, "does not state its timestep; give it: --hint timestep=50"),
+        ({"position": "q_{joint}"}, "does not state its timestep; set it with --hint timestep=50"),
     ],
 )  # fmt: skip
 def test_a_mapping_that_does_not_fit_is_named(tmp_path: Path, said: Any, message: str) -> None:
@@ -310,7 +310,7 @@ def test_a_robojudo_log_takes_names_and_rates_from_its_config(tmp_path: Path) ->
 def test_a_robojudo_log_without_config_asks(tmp_path: Path) -> None:
     assert refused(log(tmp_path)).startswith("log.msgpack: has 2 joints without names")
     assert refused(log(tmp_path), joints="a,b") == (
-        "log.msgpack: does not state its fps; give it: --hint fps=50"
+        "log.msgpack: does not state its fps; set it with --hint fps=50"
     )
 
 
@@ -398,14 +398,14 @@ def test_an_episode_whose_quaternions_could_be_either_asks(tmp_path: Path) -> No
     path = isaac(tmp_path / "data.hdf5", root_pose=pose)
     assert refused(path, joints="a,b", fps=50) == (
         "data.hdf5: the order of quaternions is ambiguous in the first pose; "
-        "give it: --hint quaternion=wxyz (Isaac Lab 2) or xyzw (3)"
+        "it is wxyz in Isaac Lab 2, xyzw in 3: --hint quaternion=wxyz"
     )
 
 
 def test_an_episode_without_a_rate_asks(tmp_path: Path) -> None:
     path = isaac(tmp_path / "data.hdf5")
     assert refused(path, joints="a,b") == (
-        "data.hdf5: does not state its fps; give it: --hint fps=50"
+        "data.hdf5: does not state its fps; set it with --hint fps=50"
     )
 
 

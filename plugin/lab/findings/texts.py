@@ -468,10 +468,16 @@ RESPONSES = {
     "no frequency response moving": FindingText(
         "still moving {here:.3g} s after the start: no frequency response"
     ),
-    "saturation": FindingText("saturation: the effort stays at {here:.3g} {unit}"),
+    "saturation": FindingText(
+        "saturation: the effort stays at {here:.3g} {unit}",
+        by_hand="a stronger motor or a smaller motion is for you to choose",
+    ),
     "no stiffness": FindingText("kp is 0: no stiffness towards the target"),
     "integral": FindingText("the integral has not converged: ki {here:g} needs more time"),
-    "gravity sag": FindingText("gravity sag: {here:.3g} {unit} of gravity" + _SAG),
+    "gravity sag": FindingText(
+        "gravity sag: {here:.3g} {unit} of gravity" + _SAG,
+        by_hand="stiffness, an integral and feedforward cost differently: choose one",
+    ),
     "joint spring": FindingText("the joint's own spring: {here:.3g} {unit}" + _SAG),
     "tendon springs": FindingText("springs of tendons: they pull with {here:.3g} {unit}" + _SAG),
     "joint limit": FindingText("joint limit: it pushes back with {here:.3g} {unit}" + _SAG),

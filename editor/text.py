@@ -5,8 +5,7 @@ Every text of the window goes through `tr`, so that all of them can be listed an
 
 from collections.abc import Mapping
 
-from mjrig.core.audience import Audience
-from mjrig.core.errors import MjrigError
+from mjrig.core.errors import MjrigError, ReaderKind
 
 # Texts --------------------------------------------------------------------------------------------
 # tr: the one way for a text into the window, so that all of them can be listed and translated.
@@ -42,7 +41,7 @@ def translate(translations: Mapping[str, str]) -> None:
 def error_text(error: BaseException) -> str:
     """The text of an error, with ways out that can be clicked; the type of an unexpected one."""
     if isinstance(error, MjrigError):
-        return error.worded(Audience.WINDOW)
+        return error.worded(ReaderKind.WINDOW)
     return f"{type(error).__name__}: {error}"
 
 

@@ -31,8 +31,7 @@ from mjrig.components.importers.yaml_writer import (
     write_policy,
 )
 from mjrig.components.policies.policy_file import PolicyFile
-from mjrig.core.audience import phrase
-from mjrig.core.errors import BindingError, SceneError
+from mjrig.core.errors import BindingError, SceneError, phrase
 from mjrig.core.files.atomic_writes import write_atomically
 from mjrig.core.findings import Finding, Level, note
 from mjrig.core.scene.editing.scene import Scene

@@ -8,8 +8,7 @@ from imgui_bundle import imgui
 
 from mjrig.components.importers.policy_import import report_data
 from mjrig.components.importers.sources.flags import FLAGS, ReplacementOptions
-from mjrig.core.audience import Audience
-from mjrig.core.errors import BindingError, MjrigError
+from mjrig.core.errors import BindingError, MjrigError, ReaderKind
 from mjrig.core.findings import Level
 from mjrig.core.names import listed
 from mjrig.core.properties.component import ActorComponent, component_named
@@ -152,7 +151,7 @@ class ImportDialog(Dialog):
         imgui.separator_text(tr("Pre-flight: {found}", found=count_by_severity(found)))
         imgui.push_text_wrap_pos(0.0)
         for finding in found:
-            for line in finding_lines([finding], Audience.WINDOW):
+            for line in finding_lines([finding], ReaderKind.WINDOW):
                 imgui.text_colored(_COLOURS[finding.severity], line.strip())
         imgui.pop_text_wrap_pos()
         data = self._data

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from typing import Any, ClassVar
 
-from mjrig.core.audience import Message
+from mjrig.core.errors import Wording
 from mjrig.core.names import Slots, literal
 from mjrig.core.pattern_program import pattern_budget
 from mjrig.core.properties.has_properties import HasProperties
@@ -291,7 +291,7 @@ class Finding:
 
 
 def _plain(value: Any) -> Any:
-    return str(value) if isinstance(value, Message) else value
+    return str(value) if isinstance(value, Wording) else value
 
 
 def error(kind: str, actor: str, names: Iterable[str] = (), **values: Any) -> Finding:

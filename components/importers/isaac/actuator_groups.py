@@ -7,8 +7,7 @@ from typing import Any
 
 from mjrig.components.importers.isaac.patterns import Values, matching, per_name, python_name
 from mjrig.components.importers.sources.vendor_file import VendorEntry
-from mjrig.core.audience import option
-from mjrig.core.errors import SceneError
+from mjrig.core.errors import SceneError, option
 from mjrig.core.names import suggestion
 
 

@@ -10,8 +10,7 @@ import mujoco
 
 from mjrig.components.importers.sources.joint_matching import essence
 from mjrig.components.importers.sources.robot import Robot
-from mjrig.core.audience import option
-from mjrig.core.errors import SceneError
+from mjrig.core.errors import SceneError, option
 from mjrig.core.names import listed, nearest, suggestion
 
 _KINDS = (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))

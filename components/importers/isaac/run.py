@@ -41,8 +41,7 @@ from mjrig.components.importers.sources.policy_description import (
 from mjrig.components.importers.sources.robot import Robot
 from mjrig.components.importers.sources.source import PolicySource
 from mjrig.components.importers.sources.vendor_file import VendorEntry, unread
-from mjrig.core.audience import option
-from mjrig.core.errors import SceneError
+from mjrig.core.errors import SceneError, option
 from mjrig.core.names import listed
 
 # Run files ----------------------------------------------------------------------------------------

@@ -20,8 +20,7 @@ from mjrig.components.importers.recordings.reader_helpers import (
     wxyz,
 )
 from mjrig.core.arrays import FloatArray
-from mjrig.core.audience import hint
-from mjrig.core.errors import RecordingError
+from mjrig.core.errors import RecordingError, hint
 from mjrig.core.files.decoding import decoding
 from mjrig.core.names import listed
 from mjrig.data.recording.h5_columns import H5Columns, h5py_package, open_h5

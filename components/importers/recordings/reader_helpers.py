@@ -8,8 +8,7 @@ import numpy.typing as npt
 
 from mjrig.components.policies.policy_file import PolicyFile
 from mjrig.core.arrays import FloatArray
-from mjrig.core.audience import hint
-from mjrig.core.errors import RecordingError
+from mjrig.core.errors import RecordingError, hint
 from mjrig.core.names import listed
 from mjrig.data.recording.checks import MOST_STEPS
 from mjrig.data.recording.recording import (

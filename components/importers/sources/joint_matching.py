@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from mjrig.components.importers.sources.policy_description import FoundPolicy, ValueOrder
 from mjrig.components.importers.sources.robot import Robot
-from mjrig.core.audience import Message, option
-from mjrig.core.errors import BindingError
+from mjrig.core.errors import BindingError, Wording, option
 from mjrig.core.names import how_many, listed, nearest
 
 #: Synonyms in joint names of other files.
@@ -86,7 +85,7 @@ def _by_name(found: FoundPolicy, robot: Robot) -> tuple[tuple[str, ...], dict[st
     return tuple(joints), aliases
 
 
-def _missing(found: FoundPolicy, robot: Robot, missing: Sequence[str]) -> Message:
+def _missing(found: FoundPolicy, robot: Robot, missing: Sequence[str]) -> Wording:
     known = len(found.names) - len(missing)
     if known < len(found.names) / 2:
         return (
@@ -103,7 +102,7 @@ def _missing(found: FoundPolicy, robot: Robot, missing: Sequence[str]) -> Messag
     )
 
 
-def _name_joints(found: FoundPolicy) -> Message:
+def _name_joints(found: FoundPolicy) -> Wording:
     robot = f" ({found.robot})" if found.robot else ""
     return f"A policy for another robot{robot}? If not, name its joints: " + option("joints")
 

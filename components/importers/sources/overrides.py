@@ -8,8 +8,7 @@ from typing import Any
 from mjrig.components.importers.sources.flags import FLAGS
 from mjrig.components.importers.sources.policy_description import Begin, FoundPolicy, ValueOrder
 from mjrig.components.importers.sources.robot import Robot
-from mjrig.core.audience import option
-from mjrig.core.errors import SceneError
+from mjrig.core.errors import SceneError, option
 from mjrig.core.names import suggestion
 
 #: Flags whose text is taken as it is.

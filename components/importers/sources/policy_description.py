@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Any
 
 from mjrig.core.arrays import FloatArray
-from mjrig.core.audience import Message
+from mjrig.core.errors import Wording
 
 Values = Sequence[float]
 
@@ -75,7 +75,7 @@ class Doubt:
 
     code: str
     text: str
-    fix: str | Message = ""
+    fix: str | Wording = ""
     mild: bool = False
 
 
@@ -154,7 +154,7 @@ class FoundPolicy:
     gap: str = ""
     doubts: Sequence[Doubt] = ()
     notes: tuple[str, ...] = ()
-    assumed: tuple[str | Message, ...] = ()
+    assumed: tuple[str | Wording, ...] = ()
 
     @property
     def observation_size(self) -> int:

@@ -13,7 +13,7 @@ from mjrig.components.importers.sources import terms
 from mjrig.components.importers.sources.onnx_metadata import Metadata
 from mjrig.components.importers.sources.policy_description import FoundPolicy, Term, ValueOrder
 from mjrig.components.importers.sources.source import NetworkFile, PolicySource
-from mjrig.core.audience import option
+from mjrig.core.errors import option
 from mjrig.core.names import listed, suggestion
 
 TIMESTEP, DECIMATION = 0.005, 4

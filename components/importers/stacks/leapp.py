@@ -26,8 +26,7 @@ from mjrig.components.importers.sources.source import NetworkFile, PolicySource
 from mjrig.components.laws.onnx_file import OnnxFile, OnnxGraph, read_graph
 from mjrig.components.policies.leapp import TARGETS, TOP, BundleTensor, LeappBundle
 from mjrig.core.arrays import FloatArray
-from mjrig.core.audience import Message, option
-from mjrig.core.errors import SceneError
+from mjrig.core.errors import SceneError, Wording, option
 from mjrig.core.files.decoding import reason
 from mjrig.core.names import how_many, listed
 
@@ -162,7 +161,7 @@ class _BundlePolicy:
         if without:
             raise SceneError(f"{file.path.name}: {listed(without)} does not name its joints")
         self._moved = [name for tensor in self._targets for name in tensor.names]
-        self._assumed: list[str | Message] = []
+        self._assumed: list[str | Wording] = []
         self._notes: list[str] = []
 
     def found(self) -> FoundPolicy:

@@ -19,8 +19,7 @@ from mjrig.components.importers.sources.policy_description import (
 )
 from mjrig.components.importers.sources.robot import Robot
 from mjrig.components.importers.sources.source import NetworkFile, PolicySource
-from mjrig.core.audience import Message, option
-from mjrig.core.errors import SceneError
+from mjrig.core.errors import SceneError, Wording, option
 from mjrig.core.names import listed
 from mjrig.core.yaml_text.yaml_document import Document
 
@@ -143,7 +142,7 @@ def read(source: PolicySource) -> FoundPolicy:
     )
 
 
-def _assumed(template: Template, keyframe: str, start: str) -> tuple[Message, ...]:
+def _assumed(template: Template, keyframe: str, start: str) -> tuple[Wording, ...]:
     """What no file states, each with the option that sets it."""
     whose = f"that of the robot {template.robot!r}" if template.robot else "that of its kind"
     texts = {

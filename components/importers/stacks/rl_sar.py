@@ -24,8 +24,7 @@ from mjrig.components.importers.sources.policy_description import (
 from mjrig.components.importers.sources.source import PolicySource
 from mjrig.components.importers.sources.vendor_file import VendorEntry, VendorFile, unread
 from mjrig.core.arrays import FloatArray
-from mjrig.core.audience import option
-from mjrig.core.errors import SceneError
+from mjrig.core.errors import SceneError, option
 from mjrig.core.files.paths import read_limited
 from mjrig.core.names import suggestion
 

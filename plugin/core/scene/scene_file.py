@@ -9,13 +9,13 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Self
 
-from mjrig.core.audience import phrase
 from mjrig.core.errors import (
     LocatedError,
     MissingExtraError,
     PropertyError,
     SceneError,
     UntrustedError,
+    phrase,
     untrusted_folder,
 )
 from mjrig.core.files.atomic_writes import folder_lock, why_not_written

@@ -24,11 +24,10 @@ import mujoco
 import numpy as np
 
 from mjrig.core.arrays import FloatArray
-from mjrig.core.audience import phrase
 from mjrig.core.control.controller import ArticulationController
 from mjrig.core.control.execution import Execution
 from mjrig.core.control.plant_component import PlantComponent
-from mjrig.core.errors import ExecutionError
+from mjrig.core.errors import ExecutionError, phrase
 from mjrig.core.model.binding import ActorModel, spans
 from mjrig.core.model.build import Built
 from mjrig.core.model.model_source import load, model_file

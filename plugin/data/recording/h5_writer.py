@@ -19,8 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mjrig.core.audience import phrase
-from mjrig.core.errors import RecordingError
+from mjrig.core.errors import RecordingError, phrase
 from mjrig.core.files.atomic_writes import replacing_file
 from mjrig.data.recording.h5_columns import CHECKSUM, attributes_checksum, h5py_package, reason
 

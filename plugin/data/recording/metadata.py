@@ -13,11 +13,10 @@ import mujoco
 import numpy as np
 
 from mjrig.core.arrays import FloatArray
-from mjrig.core.audience import phrase
 from mjrig.core.control.articulation import Articulation
 from mjrig.core.control.controller import ArticulationController
 from mjrig.core.control.policy import PolicyComponent
-from mjrig.core.errors import RecordingError
+from mjrig.core.errors import RecordingError, phrase
 from mjrig.core.files.sandbox import Sandbox
 from mjrig.core.scene.editing.scene import Scene
 from mjrig.core.scene.scene_file import Trust

@@ -12,8 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mjrig.core.arrays import FloatArray
-from mjrig.core.audience import hint
-from mjrig.core.errors import RecordingError
+from mjrig.core.errors import RecordingError, hint
 from mjrig.data.robot_logs.log_columns import TopicData
 from mjrig.data.robot_logs.log_map import STAMPS, TimeSource
 from mjrig.data.robot_logs.units import TIMES

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from mjrig.core.audience import Audience
+from mjrig.core.errors import ReaderKind
 from mjrig.core.findings import Finding, Level, Remedy, combined
 from mjrig.core.names import how_many
 from mjrig.lab.findings.rendering import wording  # with it, findings have their sentences
@@ -59,7 +59,7 @@ def count_by_severity(findings: Sequence[Finding]) -> str:
     return ", ".join(how_many(n, level) for n, level in counts if n) or "none"
 
 
-def lines(findings: Iterable[Finding], audience: Audience = Audience.COMMAND) -> Iterator[str]:
+def lines(findings: Iterable[Finding], audience: ReaderKind = ReaderKind.COMMAND) -> Iterator[str]:
     """Findings as lines of text, the fix on a separate line."""
     for finding in findings:
         text, fix = (wording(finding, part, audience) for part in ("text", "fix"))

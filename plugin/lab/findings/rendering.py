@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Mapping
 from string import Formatter
 from typing import Any
 
-from mjrig.core.audience import Audience, Message, option
+from mjrig.core.errors import ReaderKind, Wording, option
 from mjrig.core.findings import Finding
 from mjrig.core.names import how_many, listed
 from mjrig.lab.findings.texts import TEXTS, FindingText
@@ -35,11 +35,11 @@ _OPTION = "--"
 _NAMED_OPTION = re.compile(r"\{--(\w+)\}")
 
 
-def wording(finding: Finding, part: str, audience: Audience = Audience.COMMAND) -> str:
+def wording(finding: Finding, part: str, audience: ReaderKind = ReaderKind.COMMAND) -> str:
     """The `text`, `fix` or `by_hand` of a finding, for an audience."""
     text = template(finding)
     values = {
-        name: value.worded(audience) if isinstance(value, Message) else value
+        name: value.worded(audience) if isinstance(value, Wording) else value
         for name, value in field_values(finding).items()
     }
     return filled(getattr(text, part), values, text.each, audience)
@@ -75,7 +75,7 @@ def filled(
     text: str,
     values: Mapping[str, Any],
     each: str = "",
-    audience: Audience = Audience.COMMAND,
+    audience: ReaderKind = ReaderKind.COMMAND,
 ) -> str:
     """A template with its fields filled in."""
 

@@ -9,10 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from mjrig.core.arrays import FloatArray
-from mjrig.core.audience import hint, option
 from mjrig.core.control.articulation import Articulation
 from mjrig.core.control.setpoints import FEEDFORWARD, POSITION, VELOCITY
-from mjrig.core.errors import FitError
+from mjrig.core.errors import FitError, hint, option
 from mjrig.core.names import listed, suggestion
 from mjrig.core.sim.world import World
 from mjrig.data.recording.recording import ActorRecording, JointColumns, Recording

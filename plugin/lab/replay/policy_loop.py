@@ -6,12 +6,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from mjrig.core.audience import phrase
 from mjrig.core.control.articulation import Articulation
 from mjrig.core.control.controller import ArticulationController
 from mjrig.core.control.plant_component import PlantComponent
 from mjrig.core.control.policy import PolicyComponent
-from mjrig.core.errors import LeaseError, PropertyError, RecordingError
+from mjrig.core.errors import LeaseError, PropertyError, RecordingError, phrase
 from mjrig.core.names import listed
 from mjrig.core.properties import registry
 from mjrig.core.properties.component import ActorComponent

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mjrig.core.audience import PHRASES, Audience, Phrase, hint, option
-from mjrig.core.errors import MjrigError
+from mjrig.core.errors import PHRASES, MjrigError, Phrase, ReaderKind, hint, option
 from mjrig.editor.session.console import Console
 from mjrig.editor.text import error_text
 from tests.places import DOCS, ROOT
@@ -57,8 +56,8 @@ def test_options_and_calls_are_recognised(text: str) -> None:
 @pytest.mark.parametrize("kind", PHRASES)
 def test_the_words_of_the_window_name_no_option(kind: str) -> None:
     values = {"name": "rate", "value": 50}
-    assert not _API.search(Phrase(kind, values).worded(Audience.WINDOW))
-    assert _API.search(Phrase(kind, values).worded(Audience.COMMAND))
+    assert not _API.search(Phrase(kind, values).worded(ReaderKind.WINDOW))
+    assert _API.search(Phrase(kind, values).worded(ReaderKind.COMMAND))
 
 
 def test_an_error_is_worded_for_its_reader() -> None:
@@ -70,7 +69,7 @@ def test_an_error_is_worded_for_its_reader() -> None:
     assert [(way.kind, way.values["name"]) for way in error.message.phrases] == [
         ("option", "rate"), ("hint", "fps"),
     ]  # fmt: skip
-    assert error.worded(Audience.COMMAND) == str(error)
+    assert error.worded(ReaderKind.COMMAND) == str(error)
 
 
 def test_an_unexpected_error_has_its_type() -> None:

@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from mjrig.core.audience import hint
-from mjrig.core.errors import RecordingError
+from mjrig.core.errors import RecordingError, hint
 from mjrig.core.files.decoding import decoding, reason
 from mjrig.core.files.paths import read_limited
 from mjrig.core.names import how_many

@@ -18,7 +18,7 @@ unexport PYTHONPATH PYTHONHOME
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-fast campaign lint format bench docs newton dist clean
+.PHONY: help setup run test test-fast campaign lint format mutants bench docs newton dist clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1	\2/p' Makefile | expand -t 18
@@ -58,6 +58,10 @@ lint: setup  ## the checks alone: ruff and pyrefly
 format: setup  ## sort imports, repair what ruff can, format
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
+
+# TESTS=tests/plugin/lab runs other tests than the package's; LOGIC=1 changes operators, INLINE=1 also numbers inside functions.
+mutants: setup  ## change the constants of a package one at a time and run their tests (PACKAGE="lab/rollouts lab/gains")
+	@$(BIN)/python tools/mutants.py $(PACKAGE) $(if $(TESTS),--tests $(TESTS)) $(if $(LOGIC),--logic) $(if $(INLINE),--inline)
 
 bench: setup  ## measure the cost of a step, of starting, of recording, of many worlds, of many actors, of a policy, of a sweep, of a fit, of subscribers, the editor's frames, and its page
 	$(BIN)/python benchmarks/step_cost.py

@@ -36,7 +36,7 @@ def policy_in(world: mjrig.World) -> Policy:
 def network_call(world: mjrig.World) -> Callable[[], Any]:
     """One plain call of onnxruntime with an observation."""
     policy = policy_in(world)
-    network: Any = policy._running()._network
+    network: Any = policy._lead._network
     session, name = network._file.session, network._input
     feeds = {name: policy.observation.copy()[None]}
     return lambda: session.run(None, feeds)

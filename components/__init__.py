@@ -65,10 +65,10 @@ if TYPE_CHECKING:
     from mjrig.components.props.terrain import TerrainProp as TerrainProp
     from mjrig.components.props.terrain import TerrainTile as TerrainTile
     from mjrig.core.control.controller import ArticulationController as ArticulationController
-    from mjrig.core.scene.actuator_kinds import ActuatorSensor as ActuatorSensor
+    from mjrig.core.scene.actuator import ActuatorSensor as ActuatorSensor
 
 _HOME = {
-    "ActuatorSensor": "core.scene.actuator_kinds",
+    "ActuatorSensor": "core.scene.actuator",
     "AdhesionActuator": "components.actuators.force_actuators",
     "ArticulationController": "core.control.controller",
     "BoxProp": "components.props.solids",

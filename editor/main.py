@@ -55,7 +55,6 @@ def ending_signals(state: EditorState) -> Iterator[None]:
 
 
 # Main ---------------------------------------------------------------------------------------------
-# Open the editor's window and stay in it until it is closed.
 
 
 class Editor:

@@ -46,7 +46,6 @@ def error_text(error: BaseException) -> str:
 
 
 # Text filter --------------------------------------------------------------------------------------
-# Text filter of search boxes.
 
 
 def matches(wanted: str, text: str) -> bool:

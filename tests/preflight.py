@@ -13,9 +13,16 @@ def found(world: mjrig.World, code: str) -> list[Finding]:
     return [f for f in findings(world) if f.kind == code]
 
 
-def told(code: str, xml: str, *components: mjrig.ActorComponent, **actor: object) -> list[str]:
-    """What findings of one code say about a model."""
-    return [str(f) for f in found(make_world(xml, components, **actor), code)]  # type: ignore[arg-type]
+def findings_of(
+    kind: str, xml: str, *components: mjrig.ActorComponent, **actor: object
+) -> list[Finding]:
+    """The findings of one kind about a model."""
+    return found(make_world(xml, components, **actor), kind)  # type: ignore[arg-type]
+
+
+def edits(finding: Finding) -> list[str]:
+    """The edits of the first remedy, as text."""
+    return [str(edit) for edit in finding.edits]
 
 
 Facts = tuple[list[str], object, object]
@@ -23,11 +30,10 @@ Facts = tuple[list[str], object, object]
 
 def facts(kind: str, xml: str, *components: mjrig.ActorComponent, **actor: object) -> list[Facts]:
     """Place, value here and expected value of the findings of one kind about a model."""
-    every = found(make_world(xml, components, **actor), kind)  # type: ignore[arg-type]
-    return [(f.paths, f.here, f.expected) for f in every]
+    return [(f.paths, f.here, f.expected) for f in findings_of(kind, xml, *components, **actor)]
 
 
-def warnings(xml: str, *components: mjrig.ActorComponent) -> list[str]:
+def warnings(xml: str, *components: mjrig.ActorComponent) -> list[Finding]:
     """Every warning and error about a model."""
     every = findings(make_world(xml, components))
-    return [str(f) for f in every if f.severity is not Level.NOTE]
+    return [f for f in every if f.severity is not Level.NOTE]

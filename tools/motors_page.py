@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from mjrig.core.properties.has_properties import HasProperties
-from mjrig.core.scene.motors import Motor, bundled, find_motor
+from mjrig.core.scene.motor_file import Motor, bundled, find_motor
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "motors.md"
 _BLOCK = re.compile(r"(<!-- library -->\n).*?(<!-- end of library -->)", re.DOTALL)

@@ -5,8 +5,8 @@ from typing import Any, ClassVar
 
 from mjrig.core.properties.collection_kinds import Vector
 from mjrig.core.properties.scalar_kinds import Float
-from mjrig.core.scene.actuator import Actuator, Problem
-from mjrig.core.scene.actuator_kinds import INPUTS, Inputs
+from mjrig.core.scene.actuator import Actuator, Inputs, Problem
+from mjrig.core.scene.native_elements import INPUTS
 
 _CONTROLLER_INPUTS = INPUTS["pos"] | INPUTS["vel"] | INPUTS["ff"]
 

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 from mjrig.core.model.actuator_checks import span
 from mjrig.core.properties.collection_kinds import Vector
 from mjrig.core.properties.scalar_kinds import Float
-from mjrig.core.scene.actuator import Actuator, Problem
-from mjrig.core.scene.actuator_kinds import CHARTS, INPUTS, Inputs
+from mjrig.core.scene.actuator import Actuator, Inputs, Problem
+from mjrig.core.scene.native_elements import CHARTS, INPUTS
 
 _UNSET = -1.0
 

@@ -12,11 +12,11 @@ import numpy as np
 from mjrig.components.laws.dry_friction import NAMES, dry_friction
 from mjrig.core.arrays import FloatArray
 from mjrig.core.control.articulation import Articulation
-from mjrig.core.control.execution import Execution, Support
-from mjrig.core.control.plant_component import PlantComponent
+from mjrig.core.control.execution import Execution, PlantComponent, Support
 from mjrig.core.errors import BindingError
-from mjrig.core.names import Slots, is_literal, listed
+from mjrig.core.names import is_literal, listed
 from mjrig.core.pattern_program import pattern_budget
+from mjrig.core.patterns import Slots
 from mjrig.core.properties.has_properties import HasProperties
 from mjrig.core.properties.per_actuator import PerActuator
 from mjrig.core.properties.scalar_kinds import Patterns

@@ -36,7 +36,7 @@ from mjrig.core.properties.hooks import hook_methods, required
 from mjrig.core.properties.nested_kinds import Nested, NestedList
 from mjrig.core.properties.per_actuator import PerActuator, authored, patch, resolved
 from mjrig.core.properties.scalar_kinds import Bool, Choice, Float, Int
-from mjrig.core.scene.motors import Motor
+from mjrig.core.scene.motor_file import Motor
 
 # Motor clamps -------------------------------------------------------------------------------------
 # Torque-speed limits of the motors that a scene names, as clamps of the controllers on them.

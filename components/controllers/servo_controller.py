@@ -13,8 +13,7 @@ from mjrig.components.laws.servo import CurrentServo, VoltageServo
 from mjrig.core.errors import PropertyError
 from mjrig.core.names import listed
 from mjrig.core.properties.per_actuator import PerActuator
-from mjrig.core.scene.motor_file import DriveKind, MotorDrive, known
-from mjrig.core.scene.motors import Motor
+from mjrig.core.scene.motor_file import DriveKind, Motor, MotorDrive, known
 
 
 class ServoController(PipelineController):

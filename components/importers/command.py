@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from mjrig.cli.command_options import Flag, InputFile, OutputFile, TextOption, command
 from mjrig.cli.options import SCENES
-from mjrig.components.importers.sources.flags import FLAGS, ReplacementOptions
+from mjrig.components.importers.sources.overrides import FLAGS, Overrides, ReplacementOptions
 
 if TYPE_CHECKING:
     from mjrig.components.importers.policy_import import Imported
@@ -36,7 +36,6 @@ def run(options: ImportOptions) -> int:
         MjrigError: it cannot be imported; nothing was written.
     """
     from mjrig.components.importers.policy_import import RefusedError, import_policy
-    from mjrig.components.importers.sources.overrides import Overrides
     from mjrig.lab.check.preflight import exit_code
 
     try:

@@ -15,7 +15,7 @@ from mjrig.components.importers.isaac.training_files import (
 )
 from mjrig.components.importers.sources.source import NetworkFile, expanded
 from mjrig.components.importers.sources.vendor_file import VendorFile
-from mjrig.components.importers.stack_registry import names, stack_named
+from mjrig.components.importers.stack_registry import keys_of, names, stack_named
 from mjrig.components.policies.checkpoints import is_torchscript, what_else
 from mjrig.components.policies.leapp import TOP, LeappBundle
 from mjrig.core.errors import MjrigError
@@ -64,7 +64,7 @@ def _config(config: VendorFile) -> Iterator[str]:
         yield "  it belongs to the env.yaml beside it: mjrig import params/env.yaml policy.onnx …"
     else:
         for stack in names():
-            for keys in getattr(stack_named(stack), "KEYS", ()):
+            for keys in keys_of(stack_named(stack)):
                 if config.has(*keys):
                     yield f"{name}: configuration of {stack}; mjrig import {name} NETWORK --model …"
                     return
@@ -88,7 +88,7 @@ def _env(env: EnvFile) -> Iterator[str]:
 
 
 def _descriptors(found: DescriptorFile) -> Iterator[str]:
-    terms = found.terms()
+    terms = found.observed(())
     size = sum((term.size or 0) * term.history for term in terms)
     yield f"{found.name}: IO descriptors of Isaac Lab: {how_many(len(found.joints), 'joint')}"
     yield f"  {how_many(size, 'value')} of the observation: {listed(t.function for t in terms)}"

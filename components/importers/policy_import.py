@@ -9,13 +9,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from mjrig.components.importers.preflight import PreflightCase, about_probes, findings
-from mjrig.components.importers.sources.joint_matching import Matched, match
-from mjrig.components.importers.sources.overrides import Overrides, overridden
-from mjrig.components.importers.sources.policy_description import FoundPolicy, ValueOrder
+from mjrig.components.importers.preflight import about_probes, findings
+from mjrig.components.importers.sources.joint_matching import ImportCase, match
+from mjrig.components.importers.sources.overrides import Overrides
+from mjrig.components.importers.sources.policy_description import Begin, FoundPolicy, ValueOrder
 from mjrig.components.importers.sources.robot import ACTOR, Robot
 from mjrig.components.importers.sources.source import (
-    PolicySource,
     expanded,
     open_files,
     refuse_weights,
@@ -27,13 +26,13 @@ from mjrig.components.importers.yaml_writer import (
     relative,
     scene_data,
     text_of,
-    timing,
     write_policy,
 )
 from mjrig.components.policies.policy_file import PolicyFile
-from mjrig.core.errors import BindingError, SceneError, phrase
+from mjrig.core.errors import BindingError, SceneError, option, phrase
 from mjrig.core.files.atomic_writes import write_atomically
 from mjrig.core.findings import Finding, Level, note
+from mjrig.core.names import suggestion
 from mjrig.core.scene.editing.scene import Scene
 from mjrig.core.sim.world import World
 from mjrig.lab.findings.ranking import arrange, count_by_severity
@@ -41,8 +40,6 @@ from mjrig.lab.findings.ranking import lines as finding_lines
 from mjrig.lab.report.output import format_table
 
 # Importing ----------------------------------------------------------------------------------------
-# Import of policies of other stacks: scene.yaml and policy.yaml from their files and a model.
-
 
 POLICY = "policy.yaml"
 #: Name of the network in a policy that is not complete and came without one.
@@ -56,20 +53,12 @@ class RefusedError(BindingError):
 
 
 @dataclass(frozen=True)
-class Imported:
+class Imported(ImportCase):
     """An import and its pre-flight findings."""
 
-    source: PolicySource
-    found: FoundPolicy
-    matched: Matched
     scene: Path
     policy: Path
     findings: Sequence[Finding]
-
-    @property
-    def robot(self) -> Robot:
-        """The robot."""
-        return self.source.robot
 
 
 def import_policy(
@@ -105,19 +94,18 @@ def import_policy(
     scene = Path(output)
     policy = scene.with_name(POLICY)
     _check_outputs(scene, policy, overwrite)
-    said = overrides or Overrides()
     given = [Path(p) for p in (*configs, *([network] if network else []))]
     files, unnamed = expanded(given)
     for path in files:
         refuse_weights(path)  # before the model is built
-    source = open_files(files, None, Robot(Path(model)), said)
+    source = open_files(files, None, Robot(Path(model)), overrides or Overrides())
     source.unnamed = tuple(unnamed)
     found = stack_named(recognised(source, stack)).read(source)
-    found = overridden(found, source.robot, source.said)
+    found = _overridden(found, source.robot, source.overrides)
     if source.network is None and not found.gap:
         raise SceneError("there is no network: give the .onnx or .pt file last")
     matched = match(found, source.robot)
-    seen = findings(PreflightCase(source, found, matched))
+    seen = findings(ImportCase(source, found, matched))
     imported = Imported(source, found, matched, scene, policy, seen)
     errors = [f for f in seen if f.severity is Level.ERROR]
     if errors:
@@ -131,7 +119,7 @@ def import_policy(
         raise SceneError(f"{scene}: cannot be written: {why}") from problem
     runs = source.network is not None and source.network.onnx is not None and not found.gap
     if probe and runs:
-        seen = arrange([*seen, *about_probes(found, source.robot, scene, policy)])
+        seen = arrange([*seen, *about_probes(imported, scene, policy)])
     else:
         form = "not-judged" if runs or found.gap else "not-judged torchscript"
         seen = arrange([*seen, note("not-judged", ACTOR, form=form)])
@@ -163,12 +151,10 @@ def _write(imported: Imported, *, copy: bool) -> None:
         for path, there in copied.items():
             if there.resolve() != path.resolve():
                 shutil.copyfile(path, there)
-        found = _with_relative_files(imported.found, scene.parent)
-        parts = found, imported.matched, source.robot
-        write_policy(policy, *parts, source, named)
-        model = relative(source.robot.path, scene.parent)
-        data = scene_data(*parts, model, source.said.height)
-        write_atomically(scene, text_of(data, head_of(imported.found, source)))
+        case = replace(imported, found=_with_relative_files(imported.found, scene.parent))
+        write_policy(policy, case, named)
+        data = scene_data(case, relative(source.robot.path, scene.parent))
+        write_atomically(scene, text_of(data, head_of(case)))
         PolicyFile.load(policy)
         written = Scene.load(scene)
         if network is None or network.onnx is not None or find_spec("torch") is not None:
@@ -206,9 +192,103 @@ def _or_nothing(paths: Sequence[Path]) -> Iterator[None]:
         raise
 
 
-# Report -------------------------------------------------------------------------------------------
-# Pre-flight report of an import, as text and as data.
+# Overrides --------------------------------------------------------------------------------------
 
+#: As a keyframe: the model's own pose.
+NONE = "none"
+
+
+def _overridden(found: FoundPolicy, robot: Robot, overrides: Overrides) -> FoundPolicy:
+    """The policy with the user's values; notes list what was replaced.
+
+    Raises:
+        SceneError: a list of the wrong length, or a keyframe the model does not have.
+    """
+    changes: dict[str, Any] = {}
+    notes = []
+    if overrides.joints:
+        if len(overrides.joints) != found.count:
+            raise SceneError(
+                option("joints") + f" has {len(overrides.joints)} names, the policy {found.count}"
+            )
+        changes |= {"names": overrides.joints, "motors": ()}
+        notes.append("joints are those of --joints")
+    if overrides.scale:
+        changes["action"] = {**found.action, "scale": _each("scale", overrides.scale, found.count)}
+        notes.append("the action scale is that of --scale")
+    if overrides.default:
+        changes |= _with_default(found, robot, overrides)
+        notes.append("the default pose is that of --default")
+    if overrides.keyframe:
+        changes |= _with_keyframe(robot, overrides.keyframe)
+        notes.append("the start is that of --keyframe")
+    if overrides.rate is not None:
+        changes |= _with_rate(found, overrides.rate)
+        notes.append("the rate is that of --rate")
+    if not changes:
+        return found
+    return replace(found, **changes, notes=(*found.notes, *notes))
+
+
+def _each(flag: str, values: Sequence[float], count: int) -> list[float]:
+    if len(values) not in (1, count):
+        raise SceneError(option(flag) + f" has {len(values)} values, needs 1 or {count}")
+    return [*values] * count if len(values) == 1 else [*values]
+
+
+def _with_default(found: FoundPolicy, robot: Robot, overrides: Overrides) -> dict[str, Any]:
+    """The default pose; an offset that was the old one follows it."""
+    if isinstance(overrides.default, str):
+        pose = robot.keyframe_pose(_known(robot, "default", overrides.default))
+        joints = overrides.joints or found.names or _places(found, robot)
+        lacking = [j for j in joints if j not in pose]
+        if lacking:
+            raise SceneError(
+                option("default", overrides.default) + f": the keyframe has no joint {lacking[0]!r}"
+            )
+        values = [pose[j] for j in joints]
+    else:
+        values = _each("default", overrides.default, found.count)
+    offset = found.action.get("offset")
+    action = dict(found.action)
+    if offset is not None and not isinstance(offset, str) and [*offset] == [*found.default]:
+        action["offset"] = values
+    if overrides.scale:
+        action["scale"] = _each("scale", overrides.scale, found.count)
+    return {"default": values, "action": action}
+
+
+def _places(found: FoundPolicy, robot: Robot) -> list[str]:
+    """The joints by place, as matching finds them."""
+    motors = robot.joints if found.order is ValueOrder.INDEX else robot.motors
+    places = found.motors or range(found.count)
+    return [motors[i] for i in places if i < len(motors)]
+
+
+def _with_keyframe(robot: Robot, name: str) -> dict[str, Any]:
+    if name == NONE:
+        return {"begin": Begin.RESET, "keyframe": "", "base": None}
+    return {"begin": Begin.KEYFRAME, "keyframe": _known(robot, "keyframe", name), "base": None}
+
+
+def _known(robot: Robot, flag: str, name: str) -> str:
+    names = robot.articulation.keyframes
+    if name not in names:
+        hint = suggestion(name, names) if names else "the model has none"
+        raise SceneError(option(flag, name) + f": there is no such keyframe; {hint}")
+    return name
+
+
+def _with_rate(found: FoundPolicy, rate: float) -> dict[str, Any]:
+    """Another tick; a timestep that does not divide it is no longer the policy's."""
+    tick = 1.0 / rate
+    timestep = found.timestep
+    if timestep is not None and abs(tick / timestep - round(tick / timestep)) > 1e-6:
+        timestep = None
+    return {"tick": tick, "timestep": timestep}
+
+
+# Report -------------------------------------------------------------------------------------------
 
 JOINTS = ("", "joint", "actuator", "kind", "default", "scale", "kp", "kv", "limit", "enforced by",
           "h·kv/M")  # fmt: skip
@@ -235,7 +315,7 @@ def report(imported: Imported) -> str:
 
 def _rate(imported: Imported) -> str:
     found = imported.found
-    timestep, decimation = timing(found, imported.robot)
+    timestep, decimation = imported.timing
     where = "inside of" if found.phase == "inside" else found.phase
     return (
         f"rate: {timestep:g} s × {decimation} = {found.tick:g} s ({1.0 / found.tick:g} Hz), "
@@ -246,7 +326,7 @@ def _rate(imported: Imported) -> str:
 def report_data(imported: Imported) -> dict[str, Any]:
     """The same as plain data, for JSON."""
     found = imported.found
-    timestep, decimation = timing(found, imported.robot)
+    timestep, decimation = imported.timing
     return {
         "stack": found.stack,
         "files": imported.source.files,
@@ -280,9 +360,8 @@ def _takes(imported: Imported) -> str:
 
 def _joints(imported: Imported) -> Iterator[tuple[str, ...]]:
     found, robot = imported.found, imported.robot
-    timestep, _ = timing(found, robot)
-    pose = dict(zip(imported.matched.joints, found.default, strict=True))
-    inertias = robot.inertias(pose)
+    timestep, _ = imported.timing
+    inertias = robot.inertias(imported.pose)
     for i, joint in enumerate(imported.matched.joints):
         binding = robot.actuator_of(joint)
         limit, place = robot.limit(joint)

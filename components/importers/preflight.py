@@ -3,14 +3,11 @@
 import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
-from mjrig.components.importers.sources.joint_matching import Matched, other_robot
+from mjrig.components.importers.sources.joint_matching import ImportCase, other_robot
 from mjrig.components.importers.sources.policy_description import Begin, FoundPolicy, ValueOrder
-from mjrig.components.importers.sources.robot import ACTOR, Robot
-from mjrig.components.importers.sources.source import PolicySource
-from mjrig.components.importers.yaml_writer import standing_height, timing
+from mjrig.components.importers.sources.robot import ACTOR
 from mjrig.core.control.plant import PER_JOINT, at_joint
 from mjrig.core.findings import Finding, error, note, warning
 from mjrig.core.scene.editing.scene import Scene
@@ -27,8 +24,6 @@ from mjrig.lab.replay.diagnosis.order_probe import (
 )
 
 # Order checks -------------------------------------------------------------------------------------
-# Pre-flight of the joint order: symmetry of sides, signs, ranges, short probe runs.
-
 
 #: How far outside of its range a default position may be [rad or m].
 SLACK = 1e-3
@@ -40,27 +35,25 @@ def by_name(found: FoundPolicy) -> bool:
     return found.order is ValueOrder.NAMES
 
 
-def about_order(
-    found: FoundPolicy, matched: Matched, robot: Robot, *, confirmed: bool = False
-) -> Iterator[Finding]:
+def _about_order(case: ImportCase) -> Iterator[Finding]:
     """Findings that point to a joint order of another robot.
 
-    They refuse an import by place, unless the user has `confirmed` that it is the robot.
+    They refuse an import by index, unless the user has confirmed that it is the robot.
     """
-    refuse = not by_name(found) and not confirmed
-    yield from _about_ranges(found, matched, robot, refuse)
-    yield from _about_sides(found, matched, refuse)
-    if not by_name(found):
-        yield warning("order-by-place", ACTOR, here=list(matched.joints))
+    refuse = not by_name(case.found) and not case.source.overrides.robot
+    yield from _about_ranges(case, refuse)
+    yield from _about_sides(case, refuse)
+    if not by_name(case.found):
+        yield warning("order-by-place", ACTOR, here=list(case.matched.joints))
 
 
-def about_probes(found: FoundPolicy, robot: Robot, scene: Path, policy: Path) -> Iterator[Finding]:
+def about_probes(case: ImportCase, scene: Path, policy: Path) -> Iterator[Finding]:
     """Short runs of the imported policy, with its joint order and with others.
 
     They are informative where a robot can fall, or where the policy turns an object to a goal. An
     order is named only if the policy does with it all that a healthy one does; else it is unclear.
     """
-    if not robot.base and not any(term.data["type"] == TURNS for term in found.terms):
+    if not case.robot.base and all(term.data["type"] != TURNS for term in case.found.terms):
         yield note("not-judged", ACTOR, reason="fixed-base", form="not-judged fixed base")
         return
     command = telling_command(policy)
@@ -81,12 +74,10 @@ def about_runs(probes: Sequence[OrderProbe], command: Sequence[float] | None) ->
         yield note("not-judged", ACTOR, form="not-judged healthy")
 
 
-def _about_ranges(
-    found: FoundPolicy, matched: Matched, robot: Robot, refuse: bool
-) -> Iterator[Finding]:
+def _about_ranges(case: ImportCase, refuse: bool) -> Iterator[Finding]:
     outside = []
-    for joint, value in zip(matched.joints, found.default, strict=True):
-        limits = robot.range_of(joint)
+    for joint, value in case.pose.items():
+        limits = case.robot.range_of(joint)
         if limits is not None and not limits[0] - SLACK <= value <= limits[1] + SLACK:
             outside.append(f"{joint} {value:g} (range {limits[0]:.4g} to {limits[1]:.4g})")
     if outside:
@@ -95,12 +86,12 @@ def _about_ranges(
         yield make("default-out-of-range", ACTOR, form=form, here=outside)
 
 
-def _about_sides(found: FoundPolicy, matched: Matched, refuse: bool) -> Iterator[Finding]:
+def _about_sides(case: ImportCase, refuse: bool) -> Iterator[Finding]:
     """Left and right must have equal gains and scales, and equal default positions up to a sign."""
-    for name, values in _compared(found).items():
-        by_joint = dict(zip(matched.joints, values, strict=True))
+    for name, values in _compared(case.found).items():
+        by_joint = case.by_joint(values)
         odd = []
-        for left, right in pairs(matched.joints):
+        for left, right in pairs(case.matched.joints):
             one, other = by_joint[left], by_joint[right]
             alike = one == other or (name == "default pose" and one == -other)
             if not alike:
@@ -139,16 +130,14 @@ def _partner(joint: str) -> str:
         match = re.search(rf"(^|_){left}(_|$)", joint, re.IGNORECASE)
         if match:
             place = match.start() + len(match.group(1))
-            said = joint[place : place + len(left)]
-            other = right.upper() if said.isupper() else right
-            other = right.capitalize() if said.istitle() and len(said) > 1 else other
+            side = joint[place : place + len(left)]
+            other = right.upper() if side.isupper() else right
+            other = right.capitalize() if side.istitle() and len(side) > 1 else other
             return joint[:place] + other + joint[place + len(left) :]
     return ""
 
 
 # Plant checks -------------------------------------------------------------------------------------
-# Pre-flight: limits, armature, damping, friction and gains of the model against the files.
-
 
 #: Numbers with a smaller relative difference are equal.
 CLOSE = 0.005
@@ -157,24 +146,23 @@ BOUND, NEAR = 2.0, 1.0
 _DOFS = ("armature", "damping", "frictionloss")
 
 
-def about_plant(found: FoundPolicy, matched: Matched, robot: Robot) -> Iterator[Finding]:
+def _about_plant(case: ImportCase) -> Iterator[Finding]:
     """Training parameters against those of the model."""
-    yield from _about_limits(found, matched, robot)
+    yield from _about_limits(case)
     for field in _DOFS:
-        if field in found.trained:
-            yield from _compare_plant(found, matched, field, robot)
-    if robot.is_servo and found.controllers is None:
-        yield from _about_servo_gains(found, matched, robot)
-    elif not robot.is_servo:
-        yield from _about_stability(found, matched, robot)
+        if field in case.found.trained:
+            yield from _compare_plant(case, field)
+    if case.robot.is_servo and case.found.controllers is None:
+        yield from _about_servo_gains(case)
+    elif not case.robot.is_servo:
+        yield from _about_stability(case)
 
 
-def _compare_plant(
-    found: FoundPolicy, matched: Matched, field: str, robot: Robot
-) -> Iterator[Finding]:
-    here = {j: robot.dof_value(field, j) for j in matched.joints}
-    theirs = dict(zip(matched.joints, found.trained[field], strict=True))
-    off = [j for j in matched.joints if abs(here[j] - theirs[j]) > CLOSE * max(theirs[j], 1e-9)]
+def _compare_plant(case: ImportCase, field: str) -> Iterator[Finding]:
+    found, robot = case.found, case.robot
+    here = {j: robot.dof_value(field, j) for j in case.matched.joints}
+    theirs = case.by_joint(found.trained[field])
+    off = [j for j in here if abs(here[j] - theirs[j]) > CLOSE * max(theirs[j], 1e-9)]
     if not off:
         return
     groups: dict[tuple[str, str], list[str]] = {}
@@ -188,10 +176,11 @@ def _compare_plant(
         yield warning("plant-differs", ACTOR, joints, **values)
 
 
-def _about_limits(found: FoundPolicy, matched: Matched, robot: Robot) -> Iterator[Finding]:
+def _about_limits(case: ImportCase) -> Iterator[Finding]:
+    found, model = case.found, {j: case.robot.limit(j) for j in case.matched.joints}
     where: dict[str, list[str]] = {}
-    for joint in matched.joints:
-        where.setdefault(robot.limit(joint)[1], []).append(joint)
+    for joint, (_, source) in model.items():
+        where.setdefault(source, []).append(joint)
     free = where.pop("", [])
     for place, joints in where.items():
         yield note("limit", ACTOR, attribute=place, joints=len(joints))
@@ -200,15 +189,15 @@ def _about_limits(found: FoundPolicy, matched: Matched, robot: Robot) -> Iterato
     theirs = found.trained.get("torque_limit")
     if theirs is None:
         return
-    limits = dict(zip(matched.joints, theirs, strict=True))
+    limits = case.by_joint(theirs)
     recovered = "torque_limit" in found.recovered
-    here = {j: robot.limit(j)[0] for j in matched.joints}
+    here = {j: limit for j, (limit, _) in model.items()}
     if found.controllers and found.limits is not None:  # the law limits them besides the model
-        own = dict(zip(matched.joints, found.limits, strict=True))
+        own = case.by_joint(found.limits)
         here = {j: min(limit, own[j]) for j, limit in here.items()}
     off = [
         f"{j} {here[j]:g} here, {limits[j]:.4g} there"
-        for j in matched.joints
+        for j in here
         if math.isfinite(here[j]) and abs(here[j] - limits[j]) > CLOSE * limits[j]
     ]
     if off:
@@ -216,13 +205,14 @@ def _about_limits(found: FoundPolicy, matched: Matched, robot: Robot) -> Iterato
         yield warning("limit-differs", ACTOR, here=off, unit="N·m", source=source)
 
 
-def _about_servo_gains(found: FoundPolicy, matched: Matched, robot: Robot) -> Iterator[Finding]:
+def _about_servo_gains(case: ImportCase) -> Iterator[Finding]:
     """Servo models use their own gains, not those of the files."""
+    found, robot = case.found, case.robot
     if found.kp is None or found.kv is None:
         return
     model = robot.model
     odd = []
-    for joint, kp, kv in zip(matched.joints, found.kp, found.kv, strict=True):
+    for joint, kp, kv in zip(case.matched.joints, found.kp, found.kv, strict=True):
         binding = robot.actuator_of(joint)
         own_kp = float(model.actuator_gainprm[binding.actuator_id, 0])
         own_kv = -float(model.actuator_biasprm[binding.actuator_id, 2])
@@ -233,18 +223,18 @@ def _about_servo_gains(found: FoundPolicy, matched: Matched, robot: Robot) -> It
         yield warning("gains-differ", ACTOR, here=odd)
 
 
-def _about_stability(found: FoundPolicy, matched: Matched, robot: Robot) -> Iterator[Finding]:
+def _about_stability(case: ImportCase) -> Iterator[Finding]:
     """An effort held over a step h makes a joint unstable where h·kv/M ≥ 2."""
+    found = case.found
     if found.kv is None:
         return
-    timestep, _ = timing(found, robot)
-    pose = dict(zip(matched.joints, found.default, strict=True))
-    inertias = robot.inertias(pose)
+    timestep, _ = case.timing
+    inertias = case.robot.inertias(case.pose)
     stages = {"": found.kv}
     if found.start is not None:
         stages["while it stands"] = found.start.kv
     for stage, kv in stages.items():
-        numbers = {j: timestep * v / inertias[j] for j, v in zip(matched.joints, kv, strict=True)}
+        numbers = {j: timestep * v / inertias[j] for j, v in case.by_joint(kv).items()}
         near = {j: x for j, x in numbers.items() if x > NEAR}
         if not near:
             continue
@@ -257,48 +247,26 @@ def _about_stability(found: FoundPolicy, matched: Matched, robot: Robot) -> Iter
 
 
 # Preflight ----------------------------------------------------------------------------------------
-# Pre-flight of an import: does the policy described by the files fit this robot?
-
 
 #: Start farther from the default pose than this is reported [rad].
 AWAY = 0.05
 _BASE_TERMS = ("BaseAngularVelocity", "BaseLinearVelocity", "BaseOrientation", "ProjectedGravity")
 
 
-@dataclass(frozen=True)
-class PreflightCase:
-    """The policy, network and robot to check."""
-
-    source: PolicySource
-    found: FoundPolicy
-    matched: Matched
-
-    @property
-    def robot(self) -> Robot:
-        """The robot."""
-        return self.source.robot
-
-    @property
-    def pose(self) -> dict[str, float]:
-        """The default pose by joint."""
-        return dict(zip(self.matched.joints, self.found.default, strict=True))
-
-
-def findings(case: PreflightCase) -> list[Finding]:
+def findings(case: ImportCase) -> list[Finding]:
     """All findings, most severe first."""
     return arrange(_findings(case))
 
 
-def _findings(case: PreflightCase) -> Iterator[Finding]:
+def _findings(case: ImportCase) -> Iterator[Finding]:
     yield from _about_joints(case)
-    confirmed = bool(case.source.said.robot)
-    yield from about_order(case.found, case.matched, case.robot, confirmed=confirmed)
+    yield from _about_order(case)
     yield from _about_observation(case)
     yield from _about_network(case)
     yield from _about_timing(case)
     yield from _about_start(case)
     yield from _about_actuators(case)
-    yield from about_plant(case.found, case.matched, case.robot)
+    yield from _about_plant(case)
     if case.source.unnamed:
         names = [f"{path.parent.name}/{path.name}" for path in case.source.unnamed]
         yield note("beside", ACTOR, here=names)
@@ -311,12 +279,12 @@ def _findings(case: PreflightCase) -> Iterator[Finding]:
         yield note("assumed", ACTOR, form="in the files", detail=text)
 
 
-def _about_joints(case: PreflightCase) -> Iterator[Finding]:
-    said = case.source.said.robot
-    named = other_robot(case.found, case.robot, said)
+def _about_joints(case: ImportCase) -> Iterator[Finding]:
+    confirmed = case.source.overrides.robot
+    named = other_robot(case.found, case.robot, confirmed)
     if named:
         fits = "all its joints exist" if by_name(case.found) else "it has as many motors"
-        yield warning("other-robot", ACTOR, here=named, fits=fits, unconfirmed=not said)
+        yield warning("other-robot", ACTOR, here=named, fits=fits, unconfirmed=not confirmed)
     for theirs, ours in case.matched.aliases.items():
         yield note("joint-alias", ACTOR, (ours,), here=ours, expected=theirs)
     held = {case.robot.motors[h.motor] for h in case.found.held if h.motor < len(case.robot.motors)}
@@ -325,7 +293,7 @@ def _about_joints(case: PreflightCase) -> Iterator[Finding]:
         yield warning("joint-extra", ACTOR, extra)
 
 
-def _about_observation(case: PreflightCase) -> Iterator[Finding]:
+def _about_observation(case: ImportCase) -> Iterator[Finding]:
     """Observation size: of the terms, of the files, and of the network."""
     found = case.found
     unknown = [t.data["type"] for t in found.terms if not t.size]
@@ -343,7 +311,7 @@ def _about_observation(case: PreflightCase) -> Iterator[Finding]:
         yield from _about_names(case, dict(term.data))
 
 
-def _about_input(case: PreflightCase, name: str) -> Iterator[Finding]:
+def _about_input(case: ImportCase, name: str) -> Iterator[Finding]:
     """The size of one input of the network; empty: the one that takes the observation."""
     network = case.source.network
     if network is None:
@@ -359,7 +327,7 @@ def _about_input(case: PreflightCase, name: str) -> Iterator[Finding]:
         yield error("observation-size", ACTOR, network=network.path.name, **values)
 
 
-def _about_names(case: PreflightCase, data: dict[str, object]) -> Iterator[Finding]:
+def _about_names(case: ImportCase, data: dict[str, object]) -> Iterator[Finding]:
     robot = case.robot
     known = {"sensor": robot.sensors, "minus": robot.sensors, "other": robot.sensors,
              "site": robot.sites}  # fmt: skip
@@ -372,7 +340,7 @@ def _about_names(case: PreflightCase, data: dict[str, object]) -> Iterator[Findi
         yield error("no-base", ACTOR, term=data["type"], model=robot.label)
 
 
-def _about_network(case: PreflightCase) -> Iterator[Finding]:
+def _about_network(case: ImportCase) -> Iterator[Finding]:
     network = case.source.network
     if network is None:
         return
@@ -393,8 +361,8 @@ def _about_network(case: PreflightCase) -> Iterator[Finding]:
         yield note("recurrent", ACTOR, here=[f"{a} ← {b}" for a, b in recurrent.items()])
 
 
-def _about_timing(case: PreflightCase) -> Iterator[Finding]:
-    timestep, decimation = timing(case.found, case.robot)
+def _about_timing(case: ImportCase) -> Iterator[Finding]:
+    timestep, decimation = case.timing
     if case.found.timestep is None:
         values = {"here": timestep, "unit": "s", "decimation": decimation}
         yield note("timestep", ACTOR, form="timestep assumed", **values)
@@ -407,16 +375,16 @@ def _about_timing(case: PreflightCase) -> Iterator[Finding]:
         yield note("float32", ACTOR)
 
 
-def _about_height(case: PreflightCase) -> Iterator[Finding]:
+def _about_height(case: ImportCase) -> Iterator[Finding]:
     """Height of the base where no file and no keyframe names one."""
     found, robot = case.found, case.robot
-    if not robot.base or case.source.said.height is not None or found.base is not None:
+    if not robot.base or case.source.overrides.height is not None or found.base is not None:
         return
     if found.begin is Begin.DEFAULT:
-        yield note("start-height", ACTOR, here=standing_height(robot, case.pose), unit="m")
+        yield note("start-height", ACTOR, here=robot.floor_height(case.pose), unit="m")
 
 
-def _about_start(case: PreflightCase) -> Iterator[Finding]:
+def _about_start(case: ImportCase) -> Iterator[Finding]:
     yield from _about_height(case)
     if case.found.begin is Begin.RESET:
         model = case.robot.model
@@ -431,7 +399,7 @@ def _about_start(case: PreflightCase) -> Iterator[Finding]:
         yield note("start-gains", ACTOR, here=case.found.start.duration, unit="s")
 
 
-def _about_actuators(case: PreflightCase) -> Iterator[Finding]:
+def _about_actuators(case: ImportCase) -> Iterator[Finding]:
     robot = case.robot
     own = case.found.controllers is not None  # the files describe every actuator
     for joint in case.matched.joints:

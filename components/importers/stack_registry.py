@@ -1,7 +1,8 @@
 """Registry of the stacks whose files can be read, built-in and third-party, by entry point.
 
-A stack is a module with `recognises(source) -> bool` and `read(source) -> FoundPolicy`, registered
-in the group `mjrig.stacks`. `KEYS`, where it has them, are the keys that tell its files.
+A stack is a module with `read(source) -> FoundPolicy`, registered in the group `mjrig.stacks`.
+`KEYS` are the top-level keys of its files, by which they are recognised: one tuple for each kind of
+file. Where keys are not enough, `recognises(source) -> bool` decides.
 """
 
 from functools import cache
@@ -30,11 +31,6 @@ INSTEAD = (
 
 class Stack(Protocol):
     """Reader for the files of one stack."""
-
-    @staticmethod
-    def recognises(source: PolicySource) -> bool:
-        """Whether these files are of this stack."""
-        ...
 
     @staticmethod
     def read(source: PolicySource) -> FoundPolicy:
@@ -75,18 +71,31 @@ def recognised(source: PolicySource, wanted: str = "") -> str:
         SceneError: no stack, or not the wanted one, recognises them.
     """
     for name in [wanted] if wanted else names():
-        if stack_named(name).recognises(source):
+        if _is_of(source, stack_named(name)):
             return name
     known = wanted or f"a known stack ({listed(names())})"
     why = _nearly(source, [wanted] if wanted else names()) or _other_kind(source)
     raise SceneError(f"{listed(source.files)}: not a configuration of {known}{why}")
 
 
+def keys_of(stack: Stack) -> tuple[tuple[str, ...], ...]:
+    """The top-level keys of its files, one tuple for each kind of file."""
+    keys: tuple[tuple[str, ...], ...] = getattr(stack, "KEYS", ())
+    return keys
+
+
+def _is_of(source: PolicySource, stack: Stack) -> bool:
+    recognises = getattr(stack, "recognises", None)
+    if recognises is not None:
+        return bool(recognises(source))
+    return any(source.one(*keys) is not None for keys in keys_of(stack))
+
+
 def _nearly(source: PolicySource, stacks: list[str]) -> str:
     """The stack that lacks least, where most of what it is recognised by is there."""
     lacks: list[tuple[int, str]] = []
     for name in stacks:
-        for keys in getattr(stack_named(name), "KEYS", ()):
+        for keys in keys_of(stack_named(name)):
             for config in source.configs:
                 missing = [k for k in keys if not config.has(k)]
                 if len(keys) > 2 and 0 < len(missing) < len(keys) / 2:

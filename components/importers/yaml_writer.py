@@ -2,66 +2,31 @@
 
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
 import numpy as np
 
-from mjrig.components.importers.sources.joint_matching import Matched
-from mjrig.components.importers.sources.policy_description import Begin, FoundPolicy, compact
+from mjrig.components.importers.sources.joint_matching import ImportCase, Matched
+from mjrig.components.importers.sources.policy_description import Begin, FoundPolicy, Held, compact
 from mjrig.components.importers.sources.robot import ACTOR, Robot
 from mjrig.components.importers.sources.source import PolicySource
 from mjrig.components.laws.pipeline_arrays import Precision
-from mjrig.core.errors import SceneError
 from mjrig.core.files.atomic_writes import write_atomically
 from mjrig.core.scene.scene_text import FORMAT
 from mjrig.core.yaml_text.formatting import format_flow, format_inside_flow
 
-#: Largest deviation of a tick from a whole number of steps.
-ROUNDING = 1e-6
 #: Longest line of a file.
 WIDTH = 100
-#: Usual timesteps, tried where neither file nor model has one that divides the tick [s].
-USUAL = (0.002, 0.001, 0.005, 0.0025, 0.004)
-
-
-def timing(found: FoundPolicy, robot: Robot) -> tuple[float, int]:
-    """Timestep [s] and physics steps per tick.
-
-    Raises:
-        SceneError: the tick is not a whole number of steps.
-    """
-    if found.timestep is not None:
-        steps = _steps(found.tick, found.timestep)
-        if steps is None:
-            raise SceneError(
-                f"the policy acts every {found.tick:g} s, which is no multiple of its timestep "
-                f"of {found.timestep:g} s"
-            )
-        return found.timestep, steps
-    for timestep in (robot.timestep, *USUAL):
-        steps = _steps(found.tick, timestep)
-        if steps is not None:
-            return timestep, steps
-    raise SceneError(f"no usual timestep divides the policy's tick of {found.tick:g} s")
-
-
-def _steps(tick: float, timestep: float) -> int | None:
-    ratio = tick / timestep
-    if not math.isfinite(ratio):
-        return None
-    steps = round(ratio)
-    return steps if steps >= 1 and abs(ratio - steps) < ROUNDING * steps else None
-
 
 # policy.yaml ------------------------------------------------------------------------------------
 
 
-def head_of(found: FoundPolicy, source: PolicySource) -> str:
+def head_of(case: ImportCase) -> str:
     """The comment on top of what is written."""
-    return f"Imported from {found.stack}: {', '.join(source.files)}."
+    return f"Imported from {case.found.stack}: {', '.join(case.source.files)}."
 
 
 def motion_of(policy: Path) -> Path:
@@ -69,34 +34,26 @@ def motion_of(policy: Path) -> Path:
     return policy.with_name(f"{policy.stem}_motion.npz")
 
 
-def write_policy(
-    path: Path,
-    found: FoundPolicy,
-    matched: Matched,
-    robot: Robot,
-    source: PolicySource,
-    network: str,
-) -> None:
+def write_policy(path: Path, case: ImportCase, network: str) -> None:
     """Write policy.yaml, and the motion beside it; `network` is how it names the network.
 
     Raises:
         OSError: it cannot be written.
     """
-    data = policy_data(found, matched, robot, source, network)
+    data, found = policy_data(case, network), case.found
     motion_of(path).unlink(missing_ok=True)  # of an import that this one replaces
     if found.motion:
         np.savez_compressed(motion_of(path), allow_pickle=False, **found.motion)
         data["motion"] = {"file": motion_of(path).name, **data["motion"]}
     elif data.get("motion", {}).get("file"):
         data["motion"]["file"] = relative(Path(data["motion"]["file"]), path.parent)
-    write_atomically(path, text_of(data, head_of(found, source)))
+    write_atomically(path, text_of(data, head_of(case)))
 
 
-def policy_data(
-    found: FoundPolicy, matched: Matched, robot: Robot, source: PolicySource, network: str
-) -> Any:
+def policy_data(case: ImportCase, network: str) -> Any:
     """The content of policy.yaml; `network` is how it names the network."""
-    timestep, decimation = timing(found, robot)
+    found, matched, source = case.found, case.matched, case.source
+    timestep, decimation = case.timing
     observation: dict[str, Any] = {}
     if found.clip is not None:
         observation["clip"] = found.clip
@@ -115,13 +72,13 @@ def policy_data(
         "observed": {joint: float(v) for joint, v in found.observed.items()},
         "start": _start(found),
         "observation": observation,
-        "action": _action(found, matched),
+        "action": _action(case),
         "command": dict(found.command),
         "recurrent": source.network.recurrent() if source.network else {},
         **_network(source),
         **found.network,
         "trained": _trained(found),
-        "source": _source(found, source),
+        "source": _source(case),
     }
     return {key: value for key, value in data.items() if value not in ({}, None, "")}
 
@@ -161,7 +118,8 @@ def _start(found: FoundPolicy) -> dict[str, Any]:
     return {"target": "default"} if found.phase == "after" else {}
 
 
-def _action(found: FoundPolicy, matched: Matched) -> dict[str, Any]:
+def _action(case: ImportCase) -> dict[str, Any]:
+    found = case.found
     action = dict(found.action)
     for key in ("scale", "offset"):
         if isinstance(action.get(key), Sequence) and not isinstance(action[key], str):
@@ -172,46 +130,46 @@ def _action(found: FoundPolicy, matched: Matched) -> dict[str, Any]:
     for key in ("clip", "clip_target"):
         if isinstance(action.get(key), list) and isinstance(action[key][0], list):
             action[key] = [compact(side) for side in action[key]]
-    targets = {j: k for j, k in zip(matched.joints, found.kinds, strict=False) if k != "position"}
+    targets = {
+        j: k for j, k in zip(case.matched.joints, found.kinds, strict=False) if k != "position"
+    }
     return {**action, "targets": targets} if targets else action
 
 
 def _trained(found: FoundPolicy) -> dict[str, Any]:
     values: dict[str, Any] = {"kp": found.kp, "kv": found.kv, **found.trained}
-    said: dict[str, Any] = {key: compact(v) for key, v in values.items() if v is not None}
+    trained: dict[str, Any] = {key: compact(v) for key, v in values.items() if v is not None}
     if found.recovered:
-        said["recovered"] = list(found.recovered)
-    return said
+        trained["recovered"] = list(found.recovered)
+    return trained
 
 
-def _source(found: FoundPolicy, source: PolicySource) -> dict[str, Any]:
+def _source(case: ImportCase) -> dict[str, Any]:
+    found = case.found
     notes = [*found.notes, *(f"assumed: {text}" for text in found.assumed)]
-    return {"stack": found.stack, "files": source.files, "notes": notes}
+    return {"stack": found.stack, "files": case.source.files, "notes": notes}
 
 
 # scene.yaml -------------------------------------------------------------------------------------
 
 
-def scene_data(
-    found: FoundPolicy, matched: Matched, robot: Robot, model: str, height: float | None
-) -> dict[str, Any]:
-    """The content of scene.yaml; `model` is how it names the model, `height` of the base."""
-    timestep, _ = timing(found, robot)
+def scene_data(case: ImportCase, model: str) -> dict[str, Any]:
+    """The content of scene.yaml; `model` is how it names the model."""
+    found, height = case.found, case.source.overrides.height
+    timestep, _ = case.timing
     actor: dict[str, Any] = {"name": ACTOR, "model": model}
-    pose = {**found.observed, **dict(zip(matched.joints, found.default, strict=True))}
-    for held in found.held:
-        if held.motor < len(robot.motors) and robot.motors[held.motor] in matched.extra:
-            pose[robot.motors[held.motor]] = held.position
+    pose = {**found.observed, **case.pose}
+    pose |= {joint: held.position for joint, held in _held(case)}
     if found.begin is Begin.KEYFRAME:
         actor["keyframe"] = found.keyframe
     elif found.begin is Begin.DEFAULT:
         actor["joints"] = _as_held(found, pose)
-    body = _base(found, robot, pose, height)
+    body = _base(found, case.robot, pose, height)
     if body:
         actor["free_bodies"] = [body]
     actor |= found.actor
-    policy = [] if found.gap else [_policy()]
-    actor["components"] = [*_controller(found, matched, robot), *policy]
+    policy = [] if found.gap else [{"type": "Policy", "file": "policy.yaml"}]
+    actor["components"] = [*_controller(case), *policy]
     return {"mjrig": FORMAT, "sim": {**found.sim, "timestep": timestep}, "actors": [actor]}
 
 
@@ -221,8 +179,12 @@ def _as_held(found: FoundPolicy, pose: Mapping[str, float]) -> dict[str, float]:
     return {joint: float(np.float32(v) if single else v) for joint, v in pose.items()}
 
 
-def _policy() -> dict[str, Any]:
-    return {"type": "Policy", "file": "policy.yaml"}
+def _held(case: ImportCase) -> Iterator[tuple[str, Held]]:
+    """Joints with motors that the policy does not drive, and how they are held."""
+    motors = case.robot.motors
+    for held in case.found.held:
+        if held.motor < len(motors) and motors[held.motor] in case.matched.extra:
+            yield motors[held.motor], held
 
 
 def _base(
@@ -240,49 +202,42 @@ def _base(
         return {}
     return {
         "body": robot.base,
-        "position": [0.0, 0.0, standing_height(robot, pose)],
+        "position": [0.0, 0.0, robot.floor_height(pose)],
         "quaternion": [1.0, 0.0, 0.0, 0.0],
     }
 
 
-def standing_height(robot: Robot, pose: Mapping[str, float]) -> float:
-    """Height at which a robot stands in a pose: to the millimetre, and not below the floor [m]."""
-    return math.ceil(robot.standing_height(pose) * 1000.0) / 1000.0
-
-
-def _controller(found: FoundPolicy, matched: Matched, robot: Robot) -> list[dict[str, Any]]:
+def _controller(case: ImportCase) -> list[dict[str, Any]]:
     """The PD law of the stack; none where the model's own actuators take positions."""
+    found = case.found
     if found.controllers is not None:
         return [dict(data) for data in found.controllers]
-    if found.kp is None or found.kv is None or robot.is_servo:
+    if found.kp is None or found.kv is None or case.robot.is_servo:
         return []
     data: dict[str, Any] = {
         "type": "PDController",
-        "kp": _gains(found, matched, robot, "kp"),
-        "kv": _gains(found, matched, robot, "kv"),
-        "torque_limit": _limits(found, matched),
+        "kp": _gains(case, "kp"),
+        "kv": _gains(case, "kv"),
+        "torque_limit": _limits(case),
     }
     data |= {"precision": "float32"} if found.single else {"order": "textbook"}
     return [data]
 
 
-def _gains(found: FoundPolicy, matched: Matched, robot: Robot, which: str) -> Any:
-    values: Sequence[float] = getattr(found, which)
-    by_joint = dict(zip(matched.joints, map(float, values), strict=True))
-    for held in found.held:
-        if held.motor < len(robot.motors) and robot.motors[held.motor] in matched.extra:
-            by_joint[robot.motors[held.motor]] = float(getattr(held, which))
-    if len(set(by_joint.values())) == 1 and not matched.extra:
+def _gains(case: ImportCase, which: str) -> Any:
+    by_joint = case.by_joint([float(v) for v in getattr(case.found, which)])
+    by_joint |= {joint: float(getattr(held, which)) for joint, held in _held(case)}
+    if len(set(by_joint.values())) == 1 and not case.matched.extra:
         return next(iter(by_joint.values()))
     return by_joint
 
 
-def _limits(found: FoundPolicy, matched: Matched) -> Any:
+def _limits(case: ImportCase) -> Any:
     """Effort limits in the code of the stack; else none: the model limits, as for the vendor."""
-    if found.limits is None:
+    if case.found.limits is None:
         return math.inf
-    by_joint = dict(zip(matched.joints, map(float, found.limits), strict=True))
-    return {**by_joint, "default": math.inf} if matched.extra else by_joint
+    by_joint = case.by_joint([float(v) for v in case.found.limits])
+    return {**by_joint, "default": math.inf} if case.matched.extra else by_joint
 
 
 def text_of(data: Mapping[str, Any], head: str) -> str:

@@ -17,7 +17,8 @@ from mjrig.components.laws.pipeline_arrays import Array, Operation, PipelineSpac
 from mjrig.core.arrays import read_only
 from mjrig.core.attributes import CheckedAttributes
 from mjrig.core.control.execution import Support
-from mjrig.core.names import Slots, listed
+from mjrig.core.names import listed
+from mjrig.core.patterns import Slots
 from mjrig.core.properties.hooks import check_filled
 from mjrig.core.properties.memory import DeclaredMemory
 

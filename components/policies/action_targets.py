@@ -75,21 +75,21 @@ class TargetMap(DeclaredMemory):
 
     def __init__(
         self,
-        said: PolicyFile,
+        policy: PolicyFile,
         robot: Articulation,
         bindings: list[ActuatorBinding],
         view: View,
         setpoints: FloatArray,
     ) -> None:
-        recipe, size = said.action_recipe, len(bindings)
+        recipe, size = policy.action_recipe, len(bindings)
         self._robot, self._bindings, self._view = robot, bindings, view
         names = robot.actuator_names
         self.columns: Indices = np.array([names.index(b.actuator) for b in bindings], np.intp)
-        self._kinds = said.target_kinds
+        self._kinds = policy.target_kinds
         self._dtype: Any = np.float32 if recipe.dtype is Precision.FLOAT32 else np.float64
         self._mode, self._last = recipe.mode, recipe.last
         self._scale = recipe.scale.astype(self._dtype)
-        self._offset = self._offsets(recipe, said.default).astype(self._dtype)
+        self._offset = self._offsets(recipe, policy.default).astype(self._dtype)
         self._beta = np.float32(recipe.smoothing)
         self._clip = self._clip_action(recipe, size)
         self._clip_target = self._clip_targets(recipe, size)

@@ -29,8 +29,6 @@ from mjrig.core.control.policy import (
 from mjrig.core.errors import MjrigError, PolicyError, PropertyError
 
 # Network batch ------------------------------------------------------------------------------------
-# Networks of a batch: all worlds in one call where that changes no bit, else one by one.
-
 
 #: Observations on which a call for all worlds is compared with calls for one.
 _TRIED = 1024
@@ -101,8 +99,8 @@ class OneByOne(BatchNetwork):
 class _OnnxOfWorlds(OnnxNetwork):
     """An ONNX network that takes the observations of all worlds: (worlds, values)."""
 
-    def __init__(self, path: Path, said: PolicyFile, count: int) -> None:
-        super().__init__(path, said)
+    def __init__(self, path: Path, policy: PolicyFile, count: int) -> None:
+        super().__init__(path, policy)
         self._count = count
         carried = {**self._carried, **{v: k for k, v in self._carried.items()}}
         names = [*self._file.inputs, *self._file.outputs]
@@ -184,7 +182,7 @@ class Together(BatchNetwork):
 
 def for_batch(
     network: PolicyNetwork,
-    said: PolicyFile,
+    policy: PolicyFile,
     places: Mapping[str, Indices],
     shape: tuple[int, int],
     *,
@@ -205,10 +203,10 @@ def for_batch(
 
     if not isinstance(network, OnnxNetwork):
         return single(f"{network.path.name}: only an ONNX file takes several worlds in a call")
-    if said.motion is not None and said.motion.from_network:
+    if policy.motion is not None and policy.motion.from_network:
         return single(f"{network.path.name}: the motion is inside the network")
     try:
-        many = _OnnxOfWorlds(network.path, said, count)
+        many = _OnnxOfWorlds(network.path, policy, count)
         many.feed(places)
         worst = _difference(many, network, shape)
     except (MjrigError, ValueError, IndexError) as error:
@@ -280,18 +278,18 @@ class BatchLoop(LoopParts, BatchPolicy):
     reason: Final[str]  # type: ignore[misc]
 
     def __init__(
-        self, said: PolicyFile, robot: Articulation, who: str, batch: BatchOfWorlds
+        self, policy: PolicyFile, robot: Articulation, who: str, batch: BatchOfWorlds
     ) -> None:
-        LoopParts.__init__(self, said, robot, who, batch.data, batch.setpoints, batch.count)
+        LoopParts.__init__(self, policy, robot, who, batch.data, batch.setpoints, batch.count)
         count = self._count = batch.count
         self._time = batch.data.time
         self._override_gains = batch.override_gains
-        self.commands = [Commands(said.command, who) for _ in range(count)]
-        network = load_network(said)
+        self.commands = [Commands(policy.command, who) for _ in range(count)]
+        network = load_network(policy)
         network.feed(self._observer.inputs)
-        check_sizes(network, self._observer.parts, len(said.joints))
+        check_sizes(network, self._observer.parts, len(policy.joints))
         shape = count, self.observation.shape[1]
-        self._network = for_batch(network, said, self._observer.inputs, shape, exact=batch.exact)
+        self._network = for_batch(network, policy, self._observer.inputs, shape, exact=batch.exact)
         self.together, self.reason = self._network.together, self._network.reason
         self._ticks: Counts = np.zeros(count, np.int64)
         self._bad: Counts = np.zeros(count, np.int64)
@@ -299,7 +297,7 @@ class BatchLoop(LoopParts, BatchPolicy):
         self._disturbed = False
         self._late: list[deque[tuple[int, FloatArray]]] = [deque() for _ in range(count)]
         self._some_late = False
-        gains = {name: given(said.start, name) for name in ("kp", "kv")}
+        gains = {name: given(policy.start, name) for name in ("kp", "kv")}
         self._start_gains = {
             name: {b.actuator_id: float(v) for b, v in zip(self.bindings, values, strict=True)}
             for name, values in gains.items()

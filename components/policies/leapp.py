@@ -23,8 +23,6 @@ from mjrig.core.names import listed, suggestion
 from mjrig.core.yaml_text.yaml_document import MAX_CHARACTERS, Document
 
 # Safetensors --------------------------------------------------------------------------------------
-# Arrays of a safetensors file: a JSON header and raw numbers, read without a dependency.
-
 
 _DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", "BOOL": "?"}
 #: Longest header [bytes]; initial values of a policy need far less.
@@ -64,8 +62,6 @@ def _array(entry: Any, data: bytes) -> npt.NDArray[Any]:
 
 
 # Leapp bundle -------------------------------------------------------------------------------------
-# LEAPP bundles: networks with named inputs and outputs, and how values flow between them.
-
 
 TOP = ("models", "pipeline")
 #: Outputs that command joints: kind → what they command.
@@ -226,15 +222,16 @@ class LeappBundle:
         return self.path.with_name(name)
 
     def _node(self, name: str, node: object) -> BundleNode:
-        said = node.get("parameters") if isinstance(node, dict) else None
-        if not isinstance(node, dict) or not isinstance(said, dict):
+        parameters = node.get("parameters") if isinstance(node, dict) else None
+        if not isinstance(node, dict) or not isinstance(parameters, dict):
             raise self.error(f"models.{name} has no parameters")
-        if said.get("warp_segments"):
+        segments = parameters.get("warp_segments")
+        if segments:
             raise self.error(
-                f"{name!r} has {said['warp_segments']} warp_segments: they need an operator of "
+                f"{name!r} has {segments} warp_segments: they need an operator of "
                 "their own, which onnxruntime has not; export it without Warp kernels in its terms"
             )
-        backend = str(said.get("backend", "onnx"))
+        backend = str(parameters.get("backend", "onnx"))
         if backend not in ("onnx", "jit"):
             raise self.error(f"{name!r} has the backend {backend!r}; known are onnx and jit")
         if backend == "jit":
@@ -242,13 +239,13 @@ class LeappBundle:
                 f"{name!r} is TorchScript (backend jit), which needs torch; export it with the "
                 "backend onnx"
             )
-        path, digest = self._file(said.get("model_path")), said.get("sha256sum")
+        path, digest = self._file(parameters.get("model_path")), parameters.get("sha256sum")
         tensors = (tuple(self._tensors(name, node, key)) for key in ("inputs", "outputs"))
         inputs, outputs = tensors
         return BundleNode(name, path, str(digest or ""), backend, inputs, outputs)
 
-    def _tensors(self, node: str, said: Mapping[str, Any], key: str) -> Iterator[BundleTensor]:
-        items = said.get(key)
+    def _tensors(self, node: str, data: Mapping[str, Any], key: str) -> Iterator[BundleTensor]:
+        items = data.get(key)
         for item in items if isinstance(items, list) else ():
             if not isinstance(item, dict) or not isinstance(item.get("name"), str):
                 raise self.error(f"models.{node}.{key} has an entry without a name")
@@ -272,10 +269,10 @@ class LeappBundle:
 
     def _flow(self, pipeline: Mapping[str, Any], key: str) -> dict[Port, Port]:
         """`node/out: [node/in, …]` as input → output."""
-        said, found = pipeline.get(key) or {}, {}
-        if not isinstance(said, dict):
+        entries, found = pipeline.get(key) or {}, {}
+        if not isinstance(entries, dict):
             raise self.error(f"pipeline.{key} must be a mapping")
-        for source, sinks in said.items():
+        for source, sinks in entries.items():
             output = self._port(str(source), outputs=True)
             for sink in sinks if isinstance(sinks, list) else [sinks]:
                 found[self._port(str(sink), outputs=False)] = output
@@ -297,10 +294,10 @@ class LeappBundle:
             if places[source] >= places[sink]:
                 raise self.error(f"{sink}/{name} takes a value of {source!r}, which runs after it")
 
-    def _outputs(self, said: Mapping[str, Any]) -> Iterator[BundleTensor]:
+    def _outputs(self, names_by_node: Mapping[str, Any]) -> Iterator[BundleTensor]:
         """Those that pipeline.outputs names, in its order; else all."""
         for node in self.nodes:
-            given = said.get(node.name)
+            given = names_by_node.get(node.name)
             names = [str(n) for n in given] if isinstance(given, list) else None
             known = {tensor.name: tensor for tensor in node.outputs}
             wanted = list(known) if names is None else names
@@ -311,8 +308,6 @@ class LeappBundle:
 
 
 # Leapp network ------------------------------------------------------------------------------------
-# LeappNetwork: a LEAPP bundle in the loop: named inputs, states that feed back, several nodes.
-
 
 Arrays = dict[Port, npt.NDArray[Any]]
 
@@ -329,12 +324,12 @@ class LeappNetwork(PolicyNetwork):
 
     _remembered: ClassVar[tuple[str, ...]] = ("_state",)
 
-    def __init__(self, path: Path, said: PolicyFile) -> None:
+    def __init__(self, path: Path, policy: PolicyFile) -> None:
         super().__init__(path)
         self.bundle = bundle = LeappBundle(path)
         bundle.verify()
         self._inputs = {bundle.label(tensor): tensor for tensor in bundle.inputs}
-        self._check_terms(said)
+        self._check_terms(policy)
         if not bundle.targets:
             raise self.error("has no output that commands joints")
         try:
@@ -346,8 +341,8 @@ class LeappNetwork(PolicyNetwork):
         self._places: Mapping[str, Indices] = {}
         self._values: Arrays = {}
 
-    def _check_terms(self, said: PolicyFile) -> None:
-        named = [term.input for term in said.terms]
+    def _check_terms(self, policy: PolicyFile) -> None:
+        named = [term.input for term in policy.terms]
         for name in named:
             if name not in self._inputs:
                 hint = suggestion(name, self._inputs)

@@ -14,15 +14,13 @@ import numpy.typing as npt
 from mjrig.components.laws.onnx_file import OnnxFile
 from mjrig.components.policies.checkpoints import is_torchscript, what_else
 from mjrig.components.policies.policy_file import PolicyFile
-from mjrig.components.policies.terms.motion import KEYS
-from mjrig.components.policies.terms.view import Float32, Indices
+from mjrig.components.policies.terms.view import MOTION_SHAPES, Float32, Indices
 from mjrig.core.errors import PolicyError, PropertyError
 from mjrig.core.files.decoding import reason
 from mjrig.core.names import how_many, listed, suggestion
 from mjrig.core.properties.memory import DeclaredMemory
 
 # Input shapes -------------------------------------------------------------------------------------
-# Shapes of a network's inputs: vectors, and images of several frames.
 
 
 @dataclass(frozen=True)
@@ -54,12 +52,12 @@ class InputShape:
         return np.ascontiguousarray(turned).reshape(self.sizes)
 
 
-def images_of(said: PolicyFile) -> dict[str, Image]:
+def images_of(policy: PolicyFile) -> dict[str, Image]:
     """The images of a policy file by the input that each feeds alone."""
-    length = 1 if said.observation is None else said.observation.kept.length
+    length = 1 if policy.observation is None else policy.observation.kept.length
     found: dict[str, Image] = {}
-    for term in said.terms:
-        alone = [other.input for other in said.terms].count(term.input) == 1
+    for term in policy.terms:
+        alone = [other.input for other in policy.terms].count(term.input) == 1
         size = term.image_size()
         if size is not None and term.input and alone:
             found[term.input] = Image(term.history or length, *size)
@@ -109,7 +107,6 @@ def _candidates(
 
 
 # Network ------------------------------------------------------------------------------------------
-
 
 _DTYPES = {"tensor(float)": np.float32, "tensor(double)": np.float64, "tensor(int64)": np.int64}
 
@@ -174,34 +171,34 @@ class OnnxNetwork(PolicyNetwork):
 
     _remembered: ClassVar[tuple[str, ...]] = ("_state",)
 
-    def __init__(self, path: Path, said: PolicyFile) -> None:
+    def __init__(self, path: Path, policy: PolicyFile) -> None:
         super().__init__(path)
         try:
             self._file = OnnxFile(path)
         except PropertyError as error:
             raise PolicyError(str(error)) from error
         self._inputs = {i.name: i for i in self._file.session.get_inputs()}
-        self._time = self._named(said.time_step, "time_step", self._file.inputs)
-        own = dict.fromkeys(term.input for term in said.terms if term.input)
+        self._time = self._named(policy.time_step, "time_step", self._file.inputs)
+        own = dict.fromkeys(term.input for term in policy.terms if term.input)
         self._places: Mapping[str, Indices] = {}
         self._own = [self._named(name, "input of a term", self._file.inputs) for name in own]
-        self._images = images_of(said)
+        self._images = images_of(policy)
         self._shapes: dict[str, InputShape] = {}
-        self._carried = self._find_recurrent(said)
+        self._carried = self._find_recurrent(policy)
         taken = (*self._carried, self._time, *self._own)
         free = [n for n in self._file.inputs if n not in taken]
         rest = (free or self._own or [""])[0]
-        self._input = self._named(said.input, "input", self._file.inputs) or rest
+        self._input = self._named(policy.input, "input", self._file.inputs) or rest
         self._check_inputs(free)
         rest = [n for n in self._file.outputs if n not in self._carried.values()]
-        self._output = self._named(said.output, "output", self._file.outputs) or (rest or [""])[0]
+        self._output = self._named(policy.output, "output", self._file.outputs) or (rest or [""])[0]
         if not self._output:
             raise self.error("has no output that could be the action")
         shape = self._file.shape(self._input)
         whole = shape and isinstance(shape[-1], int) and not self._own
         self.size = shape[-1] if whole else None
-        if said.motion is not None and said.motion.from_network:
-            self._check_motion(said)
+        if policy.motion is not None and policy.motion.from_network:
+            self._check_motion(policy)
         self._names = [self._output, *self._carried.values()]
         self._state = {name: self._zeros(name) for name in self._carried}
         self._tick = self._zeros(self._time) if self._time else None
@@ -215,17 +212,17 @@ class OnnxNetwork(PolicyNetwork):
                              f"{suggestion(name, there)}")  # fmt: skip
         return name
 
-    def _find_recurrent(self, said: PolicyFile) -> dict[str, str]:
+    def _find_recurrent(self, policy: PolicyFile) -> dict[str, str]:
         """Input → output of the previous tick: as declared, or if names and shapes are clear."""
-        for source, target in said.recurrent.items():
+        for source, target in policy.recurrent.items():
             self._named(source, "recurrent", self._file.inputs)
             self._named(str(target), "recurrent", self._file.outputs)
-        if said.recurrent:
-            return {k: str(v) for k, v in said.recurrent.items()}
+        if policy.recurrent:
+            return {k: str(v) for k, v in policy.recurrent.items()}
         found: dict[str, str] = {}
         for name in self._file.inputs:
-            twin = _twin(name, self._file.outputs)
-            if twin and name not in self._own and name not in (said.input, said.time_step):
+            twin = carried_output(name, self._file.outputs)
+            if twin and name not in self._own and name not in (policy.input, policy.time_step):
                 found[name] = twin
         return found
 
@@ -249,15 +246,15 @@ class OnnxNetwork(PolicyNetwork):
             if self._inputs[name].type not in _DTYPES:
                 raise self.error(f"input {name!r} takes {self._inputs[name].type}, not numbers")
 
-    def _check_motion(self, said: PolicyFile) -> None:
-        lacking = [key for key in KEYS if key not in self._file.outputs]
+    def _check_motion(self, policy: PolicyFile) -> None:
+        lacking = [key for key in MOTION_SHAPES if key not in self._file.outputs]
         if lacking:
             raise self.error(
                 f"gives no motion: has no output {listed(lacking)}; has: "
                 f"{listed(self._file.outputs)}"
             )
-        bodies = said.motion.bodies if said.motion is not None else ()
-        wanted = {"joint_pos": (-1, len(said.joints)), "body_pos_w": (-2, len(bodies))}
+        bodies = policy.motion.bodies if policy.motion is not None else ()
+        wanted = {"joint_pos": (-1, len(policy.joints)), "body_pos_w": (-2, len(bodies))}
         for key, (axis, size) in wanted.items():
             shape = self._file.shape(key)
             if size and len(shape) >= -axis and shape[axis] not in (size, None):
@@ -345,7 +342,8 @@ class OnnxNetwork(PolicyNetwork):
         if self._tick is not None:
             self._tick[...] = tick
             feeds[self._time] = self._tick
-        return dict(zip(KEYS, self._call(list(KEYS), feeds), strict=True))
+        keys = list(MOTION_SHAPES)
+        return dict(zip(keys, self._call(keys, feeds), strict=True))
 
     def _call(self, names: list[str], feeds: dict[str, npt.NDArray[Any]]) -> list[Any]:
         try:
@@ -365,7 +363,7 @@ class TorchNetwork(PolicyNetwork):
         PolicyError: PyTorch is not installed, or it is not a TorchScript file.
     """
 
-    def __init__(self, path: Path, said: PolicyFile) -> None:
+    def __init__(self, path: Path, policy: PolicyFile) -> None:
         super().__init__(path)
         try:
             self._torch: Any = import_module("torch")
@@ -374,7 +372,7 @@ class TorchNetwork(PolicyNetwork):
                 "needs PyTorch, which is not installed (pip install torch); "
                 "or export the network as ONNX"
             ) from error
-        if said.recurrent or said.time_step or (said.motion and said.motion.from_network):
+        if policy.recurrent or policy.time_step or (policy.motion and policy.motion.from_network):
             raise self.error("recurrent, time_step and from_network need an ONNX file")
         if not is_torchscript(path):
             raise self.error(what_else(path) or "not a TorchScript file")
@@ -410,12 +408,12 @@ class TorchNetwork(PolicyNetwork):
             values.copy_(self._torch.from_numpy(memory[name]))
 
 
-def _twin(name: str, outputs: list[str]) -> str:
-    """The output that carries an input on: `h_in` → `h_out`, `state` → `next_state`."""
+def carried_output(name: str, outputs: Sequence[str]) -> str:
+    """Output with the next value of an input: `h_in` → `h_out`, `h0` → `hn`; empty: none."""
     stem = name.removesuffix("_in").removesuffix(".in")
     tries = (
         name.replace("_in", "_out"), name.replace("in_", "out_"), f"{stem}_out", f"{stem}n",
-        f"next_{name}", f"{name}_next",
+        name.replace("0", "n"), f"next_{name}", f"{name}_next",
     )  # fmt: skip
     return next((t for t in tries if t != name and t in outputs), "")
 

@@ -10,18 +10,15 @@ import numpy as np
 import numpy.typing as npt
 
 from mjrig.components.policies.policy_file import HistoryBy, HistoryFill, HistoryOrder, PolicyFile
-from mjrig.components.policies.terms.motion import Motion
 from mjrig.components.policies.terms.property_kinds import Range
 from mjrig.components.policies.terms.term import ObservationTerm, Shaping
-from mjrig.components.policies.terms.view import Float32, Indices, View
+from mjrig.components.policies.terms.view import Float32, Indices, Motion, View
 from mjrig.core.arrays import FloatArray
 from mjrig.core.errors import BindingError, PropertyError
 from mjrig.core.properties.hooks import check_filled
 from mjrig.core.properties.memory import DeclaredMemory
 
 # One world ----------------------------------------------------------------------------------------
-# OneWorld: one world of a batch at a time, for terms that measure a single one.
-
 
 _MOTION = ("joint_pos", "joint_vel", "anchor_position", "anchor_quaternion")
 _ROWS = ("position", "velocity", "target", "last", "command")
@@ -138,11 +135,11 @@ class Observer(DeclaredMemory):
         "_history", "_empty", "_some_empty", "vector", "_terms", "_samplings"
     )  # fmt: skip
 
-    def __init__(self, said: PolicyFile, view: View) -> None:
-        assert said.observation is not None
+    def __init__(self, policy: PolicyFile, view: View) -> None:
+        assert policy.observation is not None
         self.seeds = [0] * view.count
         self._view = view
-        self._terms, recipe = said.terms, said.observation
+        self._terms, recipe = policy.terms, policy.observation
         self._kept = kept = recipe.kept
         one = OneWorld(view) if view.worlds and needs_one_world(self._terms) else None
         calls = [connected(term, view, one) for term in self._terms]

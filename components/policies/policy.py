@@ -1,5 +1,6 @@
 """Policy: a network in the loop, commanding the joints its file names."""
 
+from abc import ABC
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
@@ -34,7 +35,75 @@ Made = TypeVar("Made")
 _TRAINED = ("kp", "kv", "torque_limit", "armature", "damping", "frictionloss")
 
 
-class Policy(PolicyComponent):
+class FilePolicy(PolicyComponent, ABC):
+    """Base class of components that run policy files.
+
+    While enabled they own the setpoints of the joints that their files name.
+    """
+
+    enabled: Any
+    _robot: Articulation | None
+    _lease: Lease | None
+
+    @property
+    def _lead(self) -> PolicyLoop:
+        """The loop whose joints and commands are those of the component."""
+        raise NotImplementedError
+
+    @property
+    def _in_charge(self) -> PolicyLoop:
+        """The loop that commands the robot now."""
+        return self._lead
+
+    def _of_file(self, file: Path, make: Callable[[PolicyFile], Made]) -> Made:
+        """Make something of a policy file as it is now.
+
+        Raises:
+            MjrigError: the file, the network or the robot do not fit each other.
+        """
+        path = self.find_file(file)
+        return make(PolicyFile.load(path, self.gate(), self.trusted_folders()))
+
+    def _update_lease(self) -> None:
+        """Own the setpoints while enabled, so that nothing else moves the joints meanwhile."""
+        assert self._robot is not None
+        if not self.enabled:
+            self._release()
+        elif self._lease is None:
+            own = "|".join(literal(b.actuator) for b in self._lead.bindings)
+            self._lease = self._robot.take(Source.POLICY, actuators=own, holder=self.label)
+
+    def _release(self) -> None:
+        if self._lease is not None:
+            self._lease.release()
+            self._lease = None
+
+    @property
+    def policy_file(self) -> PolicyFile:
+        """The policy file that is in charge."""
+        return self._in_charge.policy
+
+    @property
+    def tick_steps(self) -> int:
+        return self._in_charge.policy.decimation
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        return tuple(b.joint or b.actuator for b in self._lead.bindings)
+
+    def rays(self) -> FloatArray:
+        return self._in_charge.rays()
+
+    @property
+    def command_now(self) -> FloatArray:
+        return self._lead.command_now()
+
+    @property
+    def command_space(self) -> CommandSpace:
+        return self._lead.commands.space
+
+
+class Policy(FilePolicy):
     """Runs a network trained elsewhere: observations in, setpoints out, at its own rate.
 
     The policy file describes how: see docs/policies.md. It owns the setpoints of the joints it
@@ -78,13 +147,13 @@ class Policy(PolicyComponent):
         Raises:
             BindingError: the file, the network or the robot do not fit each other.
         """
-        loop = self._of_file(lambda said: PolicyLoop(said, robot, self.label))
+        loop = self._checked(lambda policy: PolicyLoop(policy, robot, self.label))
         loop.commands.fix(self.command)
         loop.seed(self.seed)
         return loop
 
-    def _of_file(self, make: Callable[[PolicyFile], Made]) -> Made:
-        """Make something of the file as it is now.
+    def _checked(self, make: Callable[[PolicyFile], Made]) -> Made:
+        """Make something of the file as it is now; errors are about the property.
 
         Raises:
             BindingError: the file, the network or the robot do not fit each other.
@@ -92,8 +161,7 @@ class Policy(PolicyComponent):
         if self.file is None:
             raise PropertyError(f"{self.label}.file: needs a policy file", ("file",))
         try:
-            path = self.find_file(self.file)
-            return make(PolicyFile.load(path, self.gate(), self.trusted_folders()))
+            return self._of_file(self.file, make)
         except MissingExtraError:
             raise
         except MjrigError as error:
@@ -103,8 +171,7 @@ class Policy(PolicyComponent):
     def detach(self) -> None:
         if self._loop is not None:
             self._loop.stop()
-        if self._lease is not None:
-            self._lease.release()
+        self._release()
         self.prepare()
 
     def on_change(self, names: tuple[str, ...]) -> None:
@@ -121,9 +188,8 @@ class Policy(PolicyComponent):
     def _swap_loop(self, loop: PolicyLoop) -> None:
         if self._loop is not None:
             self._loop.stop()
-        if self._lease is not None:
-            self._lease.release()
-        self._loop, self._lease, self._read = loop, None, self.file
+        self._release()
+        self._loop, self._read = loop, self.file
 
     @action
     def reload(self) -> None:
@@ -139,16 +205,10 @@ class Policy(PolicyComponent):
         if self._parent is not None:
             self._parent._child_changed(self)
 
-    def _update_lease(self) -> None:
-        """Own the setpoints while running, so that nothing else moves the joints meanwhile."""
-        assert self._robot is not None and self._loop is not None
-        if self.enabled and self._lease is None:
-            own = "|".join(literal(b.actuator) for b in self._loop.bindings)
-            self._lease = self._robot.take(Source.POLICY, actuators=own, holder=self.label)
-        elif not self.enabled and self._lease is not None:
-            self._lease.release()
-            self._lease = None
+    def _release(self) -> None:
+        if self._lease is not None and self._loop is not None:
             self._loop.stop()
+        super()._release()
 
     @property
     def needs_position_stage(self) -> bool:
@@ -175,17 +235,14 @@ class Policy(PolicyComponent):
     # Commands -----------------------------------------------------------------------------------
 
     def follow(self, schedule: Sequence[tuple[float, Sequence[float]]]) -> None:
-        self._running().commands.follow(schedule)
+        self._lead.commands.follow(schedule)
         self.unset("command")
 
-    @property
-    def command_space(self) -> CommandSpace:
-        return self._running().commands.space
-
     def disturb(self, disturbance: PolicyDisturbance | None) -> None:
-        self._running().disturbance = disturbance
+        self._lead.disturbance = disturbance
 
-    def _running(self) -> PolicyLoop:
+    @property
+    def _lead(self) -> PolicyLoop:
         if self._loop is None:
             raise BindingError(f"{self.label} is on no actor of a world")
         return self._loop
@@ -193,71 +250,50 @@ class Policy(PolicyComponent):
     # What others see ----------------------------------------------------------------------------
 
     @property
-    def policy_file(self) -> PolicyFile:
-        """The policy file."""
-        return self._running().said
-
-    @property
     def ticks(self) -> int:
-        return self._running().ticks
-
-    @property
-    def tick_steps(self) -> int:
-        return self._running().said.decimation
+        return self._lead.ticks
 
     @property
     def stand_steps(self) -> int:
-        return self._running().start_steps
-
-    @property
-    def joints(self) -> tuple[str, ...]:
-        loop = self._running()
-        return tuple(b.joint or b.actuator for b in loop.bindings)
+        return self._lead.start_steps
 
     @property
     def observation(self) -> npt.NDArray[np.float32]:
-        return self._running().observation
+        return self._lead.observation
 
     @property
     def action(self) -> npt.NDArray[np.float32]:
-        return self._running().action
+        return self._lead.action
 
     def answers(self, observations: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-        return self._running().answers(observations)
-
-    def rays(self) -> FloatArray:
-        return self._running().rays()
-
-    @property
-    def command_now(self) -> FloatArray:
-        return self._running().command_now()
+        return self._lead.answers(observations)
 
     @property
     def needs_whole_data(self) -> bool:
-        return needs_one_world(self._running().said.terms)
+        return needs_one_world(self._lead.policy.terms)
 
     def end_stand(self) -> None:
-        self._running().end_stand()
+        self._lead.end_stand()
 
     def batched(self, worlds: BatchOfWorlds) -> BatchPolicy:
-        robot = self._running()._robot
-        loop = self._of_file(lambda said: BatchLoop(said, robot, self.label, worlds))
+        robot = self._lead._robot
+        loop = self._checked(lambda policy: BatchLoop(policy, robot, self.label, worlds))
         if self.command.size:
             loop.set_command(self.command)
         loop.set_seed(self.seed)
         return loop
 
     def plant(self) -> Plant:
-        said, joints = self._running().said, self.joints
+        policy, joints = self._lead.policy, self.joints
         overall: dict[str, object] = {
-            "decimation": said.decimation,
-            "phase": str(said.phase),
+            "decimation": policy.decimation,
+            "phase": str(policy.phase),
             "joint_order": list(joints),
         }
-        if said.timestep is not None:
-            overall["timestep"] = said.timestep
-        values = {name: given(said.trained, name) for name in _TRAINED}
-        values |= {"default_pose": said.default, "action_scale": said.action_recipe.scale}
+        if policy.timestep is not None:
+            overall["timestep"] = policy.timestep
+        values = {name: given(policy.trained, name) for name in _TRAINED}
+        values |= {"default_pose": policy.default, "action_scale": policy.action_recipe.scale}
         return Plant(
             overall,
             {
@@ -265,13 +301,13 @@ class Policy(PolicyComponent):
                 for name, array in values.items()
                 if array is not None
             },
-            recovered=said.trained.recovered if said.trained is not None else (),
+            recovered=policy.trained.recovered if policy.trained is not None else (),
         )
 
     @property
     def provenance(self) -> str:
-        said = self._running().said
-        stack = said.source.get("stack")
+        policy = self._lead.policy
+        stack = policy.source.get("stack")
         if stack:
             return f"imported from {stack}"
-        return f"policy {said.path.name}" if said.path is not None else super().provenance
+        return f"policy {policy.path.name}" if policy.path is not None else super().provenance

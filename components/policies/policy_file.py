@@ -15,7 +15,8 @@ from mjrig.core.arrays import FloatArray, frozen
 from mjrig.core.errors import MjrigError, PolicyError, PropertyError
 from mjrig.core.files.atomic_writes import write_atomically
 from mjrig.core.files.paths import Gate, read_limited
-from mjrig.core.names import Slots, how_many
+from mjrig.core.names import how_many
+from mjrig.core.patterns import Slots
 from mjrig.core.properties.collection_kinds import Samples, Table, a_name, a_number, anything
 from mjrig.core.properties.component import Component
 from mjrig.core.properties.has_properties import HasProperties
@@ -33,7 +34,6 @@ from mjrig.core.yaml_text.formatting import format_block
 from mjrig.core.yaml_text.yaml_document import MAX_CHARACTERS, Document
 
 # Policy parts -------------------------------------------------------------------------------------
-# The parts of a policy file: start, observation, action, command, motion, training.
 
 
 class Phase(StrEnum):
@@ -243,10 +243,6 @@ def given(part: HasProperties | None, name: str) -> Any:
 
 
 # Policy file --------------------------------------------------------------------------------------
-# PolicyFile: the declaration of policy.yaml.
-
-
-__all__ = ["PolicyFile", "given"]
 
 
 class PolicyFile(Component):
@@ -350,11 +346,11 @@ class PolicyFile(Component):
         made = cls.blank()
         made._path, made._admits, made._trusted = path, gate, trusted
         try:
-            made._begin(document.data)
+            made.assign(document.data)
             made.complete()
         except PropertyError as error:
-            said = document.error(error.keys, str(error), at=error.at, about_key=error.about_key)
-            raise PolicyError(str(said)) from error
+            located = document.error(error.keys, str(error), at=error.at, about_key=error.about_key)
+            raise PolicyError(str(located)) from error
         return made
 
     def save(self, path: str | Path) -> None:

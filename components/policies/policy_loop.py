@@ -15,8 +15,8 @@ from mjrig.components.policies.leapp import LeappNetwork
 from mjrig.components.policies.network import OnnxNetwork, PolicyNetwork, TorchNetwork
 from mjrig.components.policies.observer import Observer
 from mjrig.components.policies.policy_file import CommandInput, Phase, PolicyFile, StartPhase, given
-from mjrig.components.policies.terms.motion import Clip, Motion
-from mjrig.components.policies.terms.view import Float32, Indices, View
+from mjrig.components.policies.terms.motion_terms import Clip
+from mjrig.components.policies.terms.view import Float32, Indices, Motion, View
 from mjrig.core.arrays import FloatArray, frozen
 from mjrig.core.attributes import CheckedAttributes
 from mjrig.core.control.articulation import Articulation
@@ -29,8 +29,6 @@ from mjrig.core.properties.memory import DeclaredMemory
 from mjrig.core.properties.per_actuator import PerActuator
 
 # Network loading ----------------------------------------------------------------------------------
-# Loading of the network that a policy file names, and the check of its sizes.
-
 
 _KINDS: dict[str, type[OnnxNetwork] | type[TorchNetwork] | type[LeappNetwork]] = {
     ".onnx": OnnxNetwork,
@@ -39,17 +37,17 @@ _KINDS: dict[str, type[OnnxNetwork] | type[TorchNetwork] | type[LeappNetwork]] =
 }
 
 
-def load_network(said: PolicyFile) -> PolicyNetwork:
+def load_network(policy: PolicyFile) -> PolicyNetwork:
     """The network of a policy file.
 
     Raises:
         PolicyError: it is missing, or does not match the file.
     """
     try:
-        path = said.network_file()
+        path = policy.network_file()
     except PropertyError as error:
         raise PolicyError(str(error)) from error
-    return _KINDS.get(path.suffix.lower(), OnnxNetwork)(path, said)
+    return _KINDS.get(path.suffix.lower(), OnnxNetwork)(path, policy)
 
 
 def check_sizes(network: PolicyNetwork, parts: Mapping[str, int], joints: int) -> None:
@@ -82,8 +80,6 @@ def check_sizes(network: PolicyNetwork, parts: Mapping[str, int], joints: int) -
 
 
 # Commands -----------------------------------------------------------------------------------------
-# Commands of a policy: fixed values, a schedule, or the default.
-
 
 #: An entry may start this much early [s]: times are sums of rounded steps.
 TOLERANCE = 1e-6
@@ -93,21 +89,21 @@ class Commands(CheckedAttributes):
     """The command at a time: a fixed one, else the schedule's, else the default.
 
     Args:
-        said: `command` of the policy file; None: it takes no command.
+        command: `command` of the policy file; None: it takes no command.
         who: label for error messages.
     """
 
     size: Final[int]
     space: Final[CommandSpace]
 
-    def __init__(self, said: CommandInput | None, who: str) -> None:
-        said = said if said is not None else CommandInput()
-        self.size, self._who = said.size, who
-        self._names = said.names
-        self._default = said.default if said.default.size else frozen(np.zeros(self.size))
-        self._schedule = said.schedule
+    def __init__(self, command: CommandInput | None, who: str) -> None:
+        command = command if command is not None else CommandInput()
+        self.size, self._who = command.size, who
+        self._names = command.names
+        self._default = command.default if command.default.size else frozen(np.zeros(self.size))
+        self._schedule = command.schedule
         self._fixed: FloatArray | None = None
-        self.space = CommandSpace(tuple(self._names), self._default, said.ranges)
+        self.space = CommandSpace(tuple(self._names), self._default, command.ranges)
 
     def fix(self, values: FloatArray) -> None:
         """Fix these values, overriding the schedule; none: the schedule again.
@@ -160,7 +156,6 @@ class Commands(CheckedAttributes):
 
 
 # Loop parts ---------------------------------------------------------------------------------------
-# LoopParts: what the loop of a policy is made of, for one world or for those of a batch.
 
 
 class LoopParts:
@@ -179,7 +174,7 @@ class LoopParts:
         PolicyError, BindingError, PropertyError: something does not fit; nothing has run.
     """
 
-    said: Final[PolicyFile]
+    policy: Final[PolicyFile]
     timestep: Final[float]
     bindings: Final[list[ActuatorBinding]]
     view: Final[View]
@@ -189,41 +184,41 @@ class LoopParts:
 
     def __init__(
         self,
-        said: PolicyFile,
+        policy: PolicyFile,
         robot: Articulation,
         who: str,
         data: Any,
         setpoints: FloatArray,
         worlds: int = 0,
     ) -> None:
-        self.said, self._robot, self._who = said, robot, who
-        self.timestep = _checked_timestep(said, robot)
-        self.bindings = actuators_of(robot, said.joints, who)
-        size = Commands(said.command, who).size
+        self.policy, self._robot, self._who = policy, robot, who
+        self.timestep = _checked_timestep(policy, robot)
+        self.bindings = actuators_of(robot, policy.joints, who)
+        size = Commands(policy.command, who).size
         self.view = View(
             robot,
             robot.model,
             data,
-            (*said.joints, *said.observed),
+            (*policy.joints, *policy.observed),
             self.timestep,
-            np.append(said.pose, _observed_pose(said)),
+            np.append(policy.pose, _observed_pose(policy)),
             np.zeros((worlds, size) if worlds else size),
-            rounded=said.state is Precision.FLOAT32,
+            rounded=policy.state is Precision.FLOAT32,
             motion=self._motion(worlds),
-            moved=len(said.joints),
+            moved=len(policy.joints),
             steps=np.zeros(worlds, np.int64) if worlds else 0,
             worlds=worlds,
         )
         self._clip = self._clip_of_motion()
-        self._observer = Observer(said, self.view)
-        self.targets = TargetMap(said, robot, self.bindings, self.view, setpoints)
-        self._every = said.decimation
-        self._shift = int(said.phase is Phase.INSIDE)
-        self._first = int(said.phase is Phase.AFTER)
+        self._observer = Observer(policy, self.view)
+        self.targets = TargetMap(policy, robot, self.bindings, self.view, setpoints)
+        self._every = policy.decimation
+        self._shift = int(policy.phase is Phase.INSIDE)
+        self._first = int(policy.phase is Phase.AFTER)
         self.start_steps = self._steps_of_start()
-        observed = [_joint_address(robot, name, who) for name in said.observed]
+        observed = [_joint_address(robot, name, who) for name in policy.observed]
         self._measure = _Measure(self.view, self.bindings, observed)
-        self.action = self.view.zeros(len(said.joints)).astype(np.float32)
+        self.action = self.view.zeros(len(policy.joints)).astype(np.float32)
 
     @property
     def observation(self) -> Float32:
@@ -233,11 +228,11 @@ class LoopParts:
     @property
     def needs_position_stage(self) -> bool:
         """Whether a tick falls between the stages of a step."""
-        terms = any(term.needs_position_stage for term in self.said.terms)
-        return terms or self.said.phase is Phase.INSIDE
+        terms = any(term.needs_position_stage for term in self.policy.terms)
+        return terms or self.policy.phase is Phase.INSIDE
 
     def _steps_of_start(self) -> int:
-        start = self.said.start
+        start = self.policy.start
         if start is None:
             return 0
         steps = start.duration / self.timestep
@@ -249,20 +244,20 @@ class LoopParts:
         return round(steps)
 
     def _motion(self, worlds: int) -> Motion | None:
-        said = self.said.motion
-        if said is None or (said.file is None and not said.from_network):
+        motion = self.policy.motion
+        if motion is None or (motion.file is None and not motion.from_network):
             return None
-        return Motion(len(self.said.joints), said.anchor, said.bodies, worlds)
+        return Motion(len(self.policy.joints), motion.anchor, motion.bodies, worlds)
 
     def _clip_of_motion(self) -> Clip | None:
-        said = self.said.motion
-        if said is None or said.file is None:
+        motion = self.policy.motion
+        if motion is None or motion.file is None:
             return None
         try:
-            path = self.said.find_file(said.file)
+            path = self.policy.find_file(motion.file)
         except PropertyError as error:
             raise PolicyError(f"policy.motion.file: {error}") from None
-        return Clip(path, self.said.joints, said.joints, said.bodies)
+        return Clip(path, self.policy.joints, motion.joints, motion.bodies)
 
 
 class _Measure:
@@ -307,10 +302,10 @@ def _indices(found: Any) -> npt.NDArray[np.intp]:
     return np.array(list(found), dtype=np.intp)
 
 
-def _observed_pose(said: PolicyFile) -> FloatArray:
+def _observed_pose(policy: PolicyFile) -> FloatArray:
     """Default positions of the joints that are only observed, as precise as those of the others."""
-    pose = np.array(list(said.observed.values()))
-    single = said.action_recipe.dtype is Precision.FLOAT32
+    pose = np.array(list(policy.observed.values()))
+    single = policy.action_recipe.dtype is Precision.FLOAT32
     return pose.astype(np.float32).astype(np.float64) if single else pose
 
 
@@ -329,14 +324,14 @@ def _joint_address(robot: Articulation, name: str, who: str) -> tuple[int, int]:
     return int(model.jnt_qposadr[joint]), int(model.jnt_dofadr[joint])
 
 
-def _checked_timestep(said: PolicyFile, robot: Articulation) -> float:
+def _checked_timestep(policy: PolicyFile, robot: Articulation) -> float:
     """The world's timestep.
 
     Raises:
         BindingError: the policy was trained with another one.
     """
     here = float(robot.model.opt.timestep)
-    wanted = said.timestep
+    wanted = policy.timestep
     if wanted is not None and abs(wanted - here) > 1e-9 * wanted:
         raise BindingError(
             f"the policy needs a timestep of {wanted:g} s, the world has {here:g} s; "
@@ -346,7 +341,6 @@ def _checked_timestep(said: PolicyFile, robot: Articulation) -> float:
 
 
 # Stand --------------------------------------------------------------------------------------------
-# StandGains: temporary gains of the start phase; authored gains are kept.
 
 
 class StandGains(DeclaredMemory):
@@ -425,7 +419,6 @@ def _has(controller: ArticulationController, name: str) -> bool:
 
 
 # Loop ---------------------------------------------------------------------------------------------
-# PolicyLoop: the control loop of a policy in one world: ticks, observations, targets.
 
 
 class PolicyLoop(LoopParts, DeclaredMemory):
@@ -435,16 +428,16 @@ class PolicyLoop(LoopParts, DeclaredMemory):
         "_begun", "ticks", "action", "_gains", "_observer", "_network", "targets", "view", "_late"
     )  # fmt: skip
 
-    def __init__(self, said: PolicyFile, robot: Articulation, who: str) -> None:
-        super().__init__(said, robot, who, robot.data, robot.setpoints.values)
+    def __init__(self, policy: PolicyFile, robot: Articulation, who: str) -> None:
+        super().__init__(policy, robot, who, robot.data, robot.setpoints.values)
         self._data = robot.data
-        self.commands = Commands(said.command, who)
-        self._network = load_network(said)
+        self.commands = Commands(policy.command, who)
+        self._network = load_network(policy)
         self._network.feed(self._observer.inputs)
-        check_sizes(self._network, self._observer.parts, len(said.joints))
+        check_sizes(self._network, self._observer.parts, len(policy.joints))
         self._answer = self._network.prepared(self.observation, self.action)
-        self._start = said.start
-        self._gains = StandGains(said.start or StartPhase(), robot, self.bindings)
+        self._start = policy.start
+        self._gains = StandGains(policy.start or StartPhase(), robot, self.bindings)
         self.ticks = 0
         self._begun = False
         #: Errors of measurements and the delay of setpoints; None: there are none.
@@ -484,7 +477,7 @@ class PolicyLoop(LoopParts, DeclaredMemory):
     def _stand(self, start: StartPhase) -> None:
         word = StartPhase.target.word(start)
         if word != "pose":
-            self.targets.hold(self.said.pose if word == "default" else start.target)
+            self.targets.hold(self.policy.pose if word == "default" else start.target)
         if self.steps() < 0:
             self._gains.apply()
 
@@ -540,7 +533,7 @@ class PolicyLoop(LoopParts, DeclaredMemory):
             self._report()
 
     def _report(self) -> None:
-        bad = self.said.joints[int(np.flatnonzero(~np.isfinite(self.action))[0])]
+        bad = self.policy.joints[int(np.flatnonzero(~np.isfinite(self.action))[0])]
         seen = "" if np.isfinite(self.observation).all() else ", and the observation is not either"
         self._robot.report(
             "non-finite action",
@@ -562,7 +555,7 @@ class PolicyLoop(LoopParts, DeclaredMemory):
 
     def rays(self) -> FloatArray:
         """Rays of the terms in the last tick: (n, 2, 3), start and end [m]."""
-        return np.concatenate([term.rays() for term in self.said.terms])
+        return np.concatenate([term.rays() for term in self.policy.terms])
 
     def end_stand(self) -> None:
         """Restore the authored gains."""
@@ -577,4 +570,4 @@ class PolicyLoop(LoopParts, DeclaredMemory):
 
     def signature(self) -> object:
         """What must agree for a memory to be restored."""
-        return str(self.said.network), self.said.joints, self._observer.signature()
+        return str(self.policy.network), self.policy.joints, self._observer.signature()

@@ -9,15 +9,15 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from mjrig.components.policies.policy_file import PolicyFile
+from mjrig.components.policies.policy import FilePolicy
 from mjrig.components.policies.policy_loop import PolicyLoop
 from mjrig.core.arrays import FloatArray
 from mjrig.core.control.articulation import Articulation
 from mjrig.core.control.plant import Plant
-from mjrig.core.control.policy import CommandSpace, PolicyComponent, PolicyDisturbance
-from mjrig.core.control.setpoints import Lease, Source
+from mjrig.core.control.policy import PolicyDisturbance
+from mjrig.core.control.setpoints import Lease
 from mjrig.core.errors import BindingError, MissingExtraError, MjrigError, PropertyError
-from mjrig.core.names import literal, suggestion
+from mjrig.core.names import suggestion
 from mjrig.core.properties.collection_kinds import Samples
 from mjrig.core.properties.has_properties import HasProperties
 from mjrig.core.properties.nested_kinds import NestedList
@@ -32,7 +32,6 @@ from mjrig.core.properties.scalar_kinds import (
 )
 
 # Switch option ------------------------------------------------------------------------------------
-# SwitchOption: one policy of a PolicySwitch, and when it is in charge.
 
 
 class Condition(StrEnum):
@@ -85,7 +84,7 @@ class SwitchOption(HasProperties):
 # Policy switch ------------------------------------------------------------------------------------
 
 
-class PolicySwitch(PolicyComponent):
+class PolicySwitch(FilePolicy):
     """Several policies on one robot: one is in charge, the others keep their state.
 
     In charge is `choice`; where it is empty, the first option whose condition holds (`when`), else
@@ -150,23 +149,11 @@ class PolicySwitch(PolicyComponent):
         self._seen = np.zeros(width + 1, dtype=np.float32)
         self._did = np.zeros(len(self._lead.bindings), dtype=np.float32)
 
-    def _update_lease(self) -> None:
-        """Own the setpoints while running, so that nothing else moves the joints meanwhile."""
-        assert self._robot is not None
-        if self.enabled and self._lease is None:
-            own = "|".join(literal(b.actuator) for b in self._lead.bindings)
-            self._lease = self._robot.take(Source.POLICY, actuators=own, holder=self.label)
-        elif not self.enabled and self._lease is not None:
-            self._lease.release()
-            self._lease = None
-
     def _made(self, option: SwitchOption, robot: Articulation) -> PolicyLoop | None:
         if option.file is None:
             return None
         try:
-            path = self.find_file(option.file)
-            said = PolicyFile.load(path, self.gate(), self.trusted_folders())
-            loop = PolicyLoop(said, robot, self.label)
+            loop = self._of_file(option.file, lambda policy: PolicyLoop(policy, robot, self.label))
         except MissingExtraError:
             raise
         except MjrigError as error:
@@ -191,7 +178,7 @@ class PolicySwitch(PolicyComponent):
                 )
 
     def _fix_command(self) -> None:
-        loops = [loop for loop in self._loops if loop is not None]
+        loops = self._running
         if self.command.size and all(x.commands.size != self.command.size for x in loops):
             loops[0].commands.fix(self.command)  # says how many values there must be
         for loop in loops:
@@ -199,11 +186,9 @@ class PolicySwitch(PolicyComponent):
             loop.commands.fix(self.command if fits else np.zeros(0))
 
     def detach(self) -> None:
-        for loop in self._loops:
-            if loop is not None:
-                loop.stop()
-        if self._lease is not None:
-            self._lease.release()
+        for loop in self._running:
+            loop.stop()
+        self._release()
         self.prepare()
 
     def on_change(self, names: tuple[str, ...]) -> None:
@@ -218,15 +203,19 @@ class PolicySwitch(PolicyComponent):
         if "command" in names:
             self._fix_command()
         if "seed" in names:
-            for loop in self._loops:
-                if loop is not None:
-                    loop.seed(self.seed)
+            for loop in self._running:
+                loop.seed(self.seed)
 
     @property
     def needs_position_stage(self) -> bool:
-        return any(loop is not None and loop.needs_position_stage for loop in self._loops)
+        return any(loop.needs_position_stage for loop in self._running)
 
     # Run ----------------------------------------------------------------------------------------
+
+    @property
+    def _running(self) -> list[PolicyLoop]:
+        """The loops of all options with a file."""
+        return [loop for loop in self._loops if loop is not None]
 
     @property
     def _lead(self) -> PolicyLoop:
@@ -237,7 +226,7 @@ class PolicySwitch(PolicyComponent):
         raise BindingError(f"{self.label} is on no actor of a world")
 
     @property
-    def _loop(self) -> PolicyLoop:
+    def _in_charge(self) -> PolicyLoop:
         """The policy in charge; the first where an option without a file is."""
         loop = self._loops[self._active] if self._loops else None
         return loop if loop is not None else self._lead
@@ -256,9 +245,8 @@ class PolicySwitch(PolicyComponent):
         return self.options[self._active].name if self._loops else ""
 
     def reset(self) -> None:
-        for loop in self._loops:
-            if loop is not None:
-                loop.stop()  # each begins anew when it is in charge
+        for other in self._running:
+            other.stop()  # each begins again when it is in charge
         self._lead.targets.find_rows()
         self._active, self._since, self._ticks = self._chosen(), -1.0, 0
         self._seen[:], self._did[:] = 0.0, 0.0
@@ -288,8 +276,12 @@ class PolicySwitch(PolicyComponent):
         self._seen[:] = 0.0
         self._seen[0] = self._active
         self._seen[1 : 1 + loop.observation.size] = loop.observation
+        self._did[:] = loop.action[self._order_in(loop)]
+
+    def _order_in(self, loop: PolicyLoop) -> list[int]:
+        """Indices of the joints in a loop, in the order of the first policy."""
         names = [b.actuator for b in loop.bindings]
-        self._did[:] = loop.action[[names.index(b.actuator) for b in self._lead.bindings]]
+        return [names.index(b.actuator) for b in self._lead.bindings]
 
     def _hand_over(self, chosen: int, time: float) -> None:
         self._lead.targets.find_rows()
@@ -304,11 +296,12 @@ class PolicySwitch(PolicyComponent):
         if self._since >= 0.0 and self.blend > 0.0:
             share = min((time - self._since) / self.blend, 1.0)
         if loop is None:
-            self._lead.targets.mix(self._from, self._lead.said.pose, share, held=self._since < 0.0)
+            self._lead.targets.mix(
+                self._from, self._lead.policy.pose, share, held=self._since < 0.0
+            )
         elif share < 1.0 and loop.ticks != self._ticked:
-            names = [b.actuator for b in loop.bindings]
-            order = [names.index(b.actuator) for b in self._lead.bindings]
-            self._lead.targets.mix(self._from, loop.view.target[order], share)
+            targets = loop.view.target[self._order_in(loop)]
+            self._lead.targets.mix(self._from, targets, share)
 
     def _chosen(self) -> int:
         """Which option is in charge now."""
@@ -339,29 +332,16 @@ class PolicySwitch(PolicyComponent):
 
     # What others see ----------------------------------------------------------------------------
 
-    @property
-    def policy_file(self) -> PolicyFile:
-        """The file of the policy in charge."""
-        return self._loop.said
-
     def follow(self, schedule: Sequence[tuple[float, Sequence[float]]]) -> None:
         self._lead.commands.follow(schedule)
-        for loop in self._loops:
-            if loop is not None and loop.commands.size == self._lead.commands.size:
+        for loop in self._running:
+            if loop.commands.size == self._lead.commands.size:
                 loop.commands.follow(schedule)
         self.unset("command")
 
     @property
     def ticks(self) -> int:
         return self._ticks
-
-    @property
-    def tick_steps(self) -> int:
-        return self._loop.said.decimation
-
-    @property
-    def joints(self) -> tuple[str, ...]:
-        return tuple(b.joint or b.actuator for b in self._lead.bindings)
 
     @property
     def observation(self) -> npt.NDArray[np.float32]:
@@ -377,26 +357,12 @@ class PolicySwitch(PolicyComponent):
             rows = np.flatnonzero(observations[:, 0] == i)
             if loop is not None and rows.size:  # its memory waited while others were in charge
                 own = observations[rows, 1 : 1 + loop.observation.size]
-                names = [b.actuator for b in loop.bindings]
-                order = [names.index(b.actuator) for b in self._lead.bindings]
-                found[rows] = loop.answers(np.ascontiguousarray(own))[:, order]
+                found[rows] = loop.answers(np.ascontiguousarray(own))[:, self._order_in(loop)]
         return found
 
-    def rays(self) -> FloatArray:
-        return self._loop.rays()
-
-    @property
-    def command_now(self) -> FloatArray:
-        return self._lead.command_now()
-
-    @property
-    def command_space(self) -> CommandSpace:
-        return self._lead.commands.space
-
     def disturb(self, disturbance: PolicyDisturbance | None) -> None:
-        for loop in self._loops:
-            if loop is not None:
-                loop.disturbance = disturbance
+        for loop in self._running:
+            loop.disturbance = disturbance
 
     def plant(self) -> Plant:
         overall: dict[str, object] = {"joint_order": list(self.joints)}

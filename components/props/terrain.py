@@ -20,7 +20,6 @@ from mjrig.core.properties.scalar_kinds import Bool, FilePath, Float, Int
 from mjrig.core.scene.actor_description import Prop
 
 # Height field -------------------------------------------------------------------------------------
-# HeightFieldProp: uneven ground, from numbers or an image.
 
 
 class HeightFieldProp(Prop):
@@ -90,7 +89,6 @@ class HeightFieldProp(Prop):
 
 
 # Terrain ground -----------------------------------------------------------------------------------
-# TerrainTile: one square of a terrain, and the ground it is made of.
 
 
 #: Lowest x, highest x, lowest y, highest y and top of a box [m], from the middle of the tile.
@@ -348,7 +346,6 @@ class PitTile(TerrainTile):
 
 
 # Terrain ------------------------------------------------------------------------------------------
-# TerrainProp: tiles of terrain, rows of growing difficulty, from a seed.
 
 
 _MAX_GEOMS = 50_000

@@ -65,7 +65,6 @@ def icon_of_path(state: EditorState, path: str) -> str:
 
 
 # Actor menu ---------------------------------------------------------------------------------------
-# What can be done with an actor and its parts, listed once: the menus and the palette show it.
 
 
 @dataclass(frozen=True)

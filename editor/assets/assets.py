@@ -19,7 +19,6 @@ from mjrig.editor.session.user_files import config_folder, read_settings, write_
 from mjrig.editor.text import error_text, matches, tr
 
 # Assets -------------------------------------------------------------------------------------------
-# Assets: what can be dropped into a scene, found in folders and among the registered types.
 
 
 #: How deep, and for how many files, a folder is searched.

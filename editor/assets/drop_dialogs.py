@@ -7,7 +7,7 @@ from pathlib import Path
 from imgui_bundle import imgui
 
 from mjrig.components.importers.policy_import import report_data
-from mjrig.components.importers.sources.flags import FLAGS, ReplacementOptions
+from mjrig.components.importers.sources.overrides import FLAGS, ReplacementOptions
 from mjrig.core.errors import BindingError, MjrigError, ReaderKind
 from mjrig.core.findings import Level
 from mjrig.core.names import listed
@@ -28,7 +28,6 @@ from mjrig.lab.findings.ranking import count_by_severity
 from mjrig.lab.findings.ranking import lines as finding_lines
 
 # Import dialog ------------------------------------------------------------------------------------
-# ImportDialog: the pre-flight of a dropped policy, before anything is changed.
 
 
 _SIZE = (860, 380)
@@ -209,7 +208,6 @@ def _is_overridable(error: BaseException) -> bool:
 
 
 # Motors dialog ------------------------------------------------------------------------------------
-# MotorsDialog: a controller that was added and drives nothing, why, and motors as the way out.
 
 
 #: How many actuators are listed with their reasons.

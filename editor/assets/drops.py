@@ -18,9 +18,9 @@ from mjrig.core.scene.actor_description import Prop
 from mjrig.core.scene.actuator import Actuator
 from mjrig.core.scene.editing.actuator_conversion import as_motors
 from mjrig.core.scene.editing.scene import Actor, Scene
-from mjrig.core.scene.includes import SCENES
-from mjrig.core.scene.model_scene import actor_name
 from mjrig.core.scene.mujoco_options import SimOptions, settling
+from mjrig.core.scene.scene_description import SCENES
+from mjrig.core.scene.scene_file import actor_name
 from mjrig.core.sim.floor_placement import HOME, Stance, has_floor, stance
 from mjrig.core.sim.world import World
 from mjrig.editor.assets.file_kinds import (

@@ -56,7 +56,6 @@ def _folders(package: str) -> set[Path]:
 
 
 # File kinds ---------------------------------------------------------------------------------------
-# Kinds of files, by name and contents.
 
 
 MODEL, SCENE, PRESET, RECORDING, POLICY = "model", "scene", "preset", "recording", "policy"

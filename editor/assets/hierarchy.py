@@ -32,7 +32,6 @@ from mjrig.editor.ui.layout import px
 from mjrig.editor.ui.panel import Panel, drag_source
 
 # Keyframe edits -----------------------------------------------------------------------------------
-# Keyframes of an actor: keep the present pose as one, and go to one.
 
 
 def capture(state: EditorState, actor: str) -> str:
@@ -71,7 +70,6 @@ def go_to(state: EditorState, keyframe: str) -> None:
 
 
 # Hierarchy ----------------------------------------------------------------------------------------
-# The hierarchy: actors, their components, joints and actuators, frames and groups.
 
 
 _LEAF = int(imgui.TreeNodeFlags_.leaf) | int(imgui.TreeNodeFlags_.no_tree_push_on_open)

@@ -12,7 +12,6 @@ from mjrig.components.importers.yaml_writer import (
     motion_of,
     relative,
     scene_data,
-    timing,
     write_policy,
 )
 from mjrig.core.control.controller import ArticulationController
@@ -51,19 +50,17 @@ class Offer:
     @property
     def is_own(self) -> bool:
         """Whether it is a policy.yaml already, and is used as it is."""
-        return self.stack == OWN and self.imported.source.said == Overrides()
+        return self.stack == OWN and self.imported.source.overrides == Overrides()
 
     @property
     def timestep(self) -> float:
         """The physics timestep it was made for [s]."""
-        return timing(self.imported.found, self.imported.robot)[0]
+        return self.imported.timing[0]
 
     @property
     def described(self) -> Mapping[str, Any]:
         """The actor of the scene that `mjrig import` would write."""
-        found = self.imported
-        data = scene_data(found.found, found.matched, found.robot, "", found.source.said.height)
-        actor: Mapping[str, Any] = data["actors"][0]
+        actor: Mapping[str, Any] = scene_data(self.imported, "")["actors"][0]
         return actor
 
     @property
@@ -204,7 +201,7 @@ def _write(path: Path, offer: Offer) -> Path:
     network = relative(source.network.path, path.parent)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_policy(path, imported.found, imported.matched, source.robot, source, network)
+        write_policy(path, imported, network)
     except OSError as error:
         raise MjrigError(
             tr("{path}: cannot be written: {reason}", path=path, reason=error.strerror)

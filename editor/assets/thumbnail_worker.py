@@ -15,7 +15,7 @@ import numpy as np
 from mjrig.core.files.atomic_writes import replacing
 from mjrig.core.processes.child_process import serve
 from mjrig.core.scene.editing.scene import Scene
-from mjrig.core.scene.includes import SCENES
+from mjrig.core.scene.scene_description import SCENES
 from mjrig.core.sim.world import World
 from mjrig.editor.text import error_text
 

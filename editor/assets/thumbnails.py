@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from mjrig.core.processes.child_process import ChildEndedError, ChildProcess
-from mjrig.core.scene.includes import SCENES
+from mjrig.core.scene.scene_description import SCENES
 from mjrig.editor.assets import thumbnail_worker
 from mjrig.editor.session.user_files import cache_folder
 from mjrig.editor.text import tr
@@ -180,7 +180,6 @@ def _backends() -> tuple[str, ...]:
 
 
 # Pictures -----------------------------------------------------------------------------------------
-# Pictures: thumbnails of models and scenes as textures, uploaded once each.
 
 
 Upload = Callable[[Picture], int]

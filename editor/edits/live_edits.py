@@ -116,4 +116,4 @@ def _assign(component: HasProperties, name: str, value: Any) -> None:
     if value is UNSET:
         component.unset(name)
     else:
-        component.property_named(name).assign(component, deepcopy(value))
+        component.assign({name: deepcopy(value)})

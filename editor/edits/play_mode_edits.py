@@ -9,7 +9,7 @@ from mjrig.core.properties.has_properties import HasProperties
 from mjrig.core.properties.per_actuator import PerActuator
 from mjrig.core.scene.editing.diff import Change, Difference
 from mjrig.core.scene.editing.scene import Scene
-from mjrig.core.scene.includes import Include
+from mjrig.core.scene.scene_description import Include
 from mjrig.core.scene.scene_paths import path_of
 from mjrig.core.yaml_text.comparison import identity
 from mjrig.core.yaml_text.formatting import format_flow
@@ -18,7 +18,6 @@ from mjrig.editor.text import tr
 from mjrig.lab.gains.gain_rows import GainRow, set_gains
 
 # Kept gains ---------------------------------------------------------------------------------------
-# Gains edited while playing, actuator by actuator: listed, and taken back one by one.
 
 
 @dataclass(frozen=True)
@@ -90,7 +89,6 @@ def _before(holder: HasProperties, edit: Edit, row: GainRow) -> Sequence[float] 
 
 
 # Kept changes -------------------------------------------------------------------------------------
-# Edits made while playing: each in one line of text, and the way to take some of them back.
 
 
 #: What an item of a list is called.

@@ -42,7 +42,6 @@ def _text(value: Any) -> str:
 
 
 # Undo ---------------------------------------------------------------------------------------------
-# Undo and redo: a list of named groups of edits, as large as what they changed, and bounded.
 
 
 #: What is kept at most: entries, and values in all of them together. The oldest go first.

@@ -17,7 +17,6 @@ from mjrig.lab.gains.gain_rows import LIMIT, Change, GainRow, rounded
 from mjrig.lab.gains.gain_rows import set_gains as write_gains
 
 # Gain edits ---------------------------------------------------------------------------------------
-# Edits of gains: of one row, its mirror image or all rows, as one undo entry.
 
 
 @pattern_budget()

@@ -124,7 +124,6 @@ def inertias(simulation: Simulation) -> Inertias:
 
 
 # Row selection ------------------------------------------------------------------------------------
-# RowSelection: rows of the gain table and selected joints and actuators are one choice.
 
 
 class RowSelection:

@@ -20,7 +20,6 @@ from mjrig.editor.ui.panel import Panel, drag_source
 from mjrig.lab.gains.gain_rows import LIMIT, GainRow, columns
 
 # Gain columns -------------------------------------------------------------------------------------
-# Columns of the gain table: their heads, units and widths.
 
 
 #: Gains whose name is too long for a head.

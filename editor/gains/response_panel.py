@@ -66,7 +66,6 @@ class JogSlider:
 
 
 # Signal inputs ------------------------------------------------------------------------------------
-# The inputs of a test signal: its kind, and the numbers that matter for it.
 
 
 #: Where a signal that was refused is noted among the problems.
@@ -120,7 +119,6 @@ def changed(state: EditorState, signal: Signal, **changes: object) -> Signal:
 
 
 # Response panel -----------------------------------------------------------------------------------
-# The response panel: test signals, curves before and after an edit, metrics and causes.
 
 
 #: At most this many joints are drawn; the panel notes that.

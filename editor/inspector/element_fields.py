@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from mjrig.core.model.model_source import is_binary
-from mjrig.core.names import Slots, literal
+from mjrig.core.names import literal
 from mjrig.core.pattern_program import pattern_budget
+from mjrig.core.patterns import Slots
 from mjrig.core.properties.has_properties import HasProperties
 from mjrig.editor.edits.edits import UNSET
 from mjrig.editor.session.panel_edits import PanelEdits
@@ -19,7 +20,6 @@ from mjrig.editor.session.state import EditorState
 from mjrig.editor.text import tr
 
 # Pattern edits ------------------------------------------------------------------------------------
-# PatternEdits: values by name pattern under one key of an actor, edited name by name. No imgui.
 
 
 #: One number, or several; None: there is no such limit.

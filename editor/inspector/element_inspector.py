@@ -11,7 +11,7 @@ from imgui_bundle import imgui
 from mjrig.core.arrays import FloatArray
 from mjrig.core.control.articulation import Articulation
 from mjrig.core.model.binding import ActuatorBinding
-from mjrig.core.names import Slots
+from mjrig.core.patterns import Slots
 from mjrig.core.scene.native_elements import GAINS, GAINS_OF, LIMITS, NativeActuator
 from mjrig.editor.inspector import element_widgets
 from mjrig.editor.inspector.element_fields import PageField, PatternEdits, Value
@@ -260,7 +260,6 @@ def _scaled(ends: tuple[float, float] | None, factor: float) -> tuple[float, flo
 
 
 # Actuator fields ----------------------------------------------------------------------------------
-# The gains and limits of the model's own actuators that a scene can set.
 
 
 _PARTNER = {"kv": "dampratio", "dampratio": "kv"}
@@ -472,7 +471,6 @@ def _range_of(ends: Any) -> tuple[float, float]:
 
 
 # Element inspector --------------------------------------------------------------------------------
-# ElementInspector: the inspector's page where joints or actuators are selected.
 
 
 class ElementInspector:

@@ -148,7 +148,6 @@ def _shown(arguments: dict[str, object]) -> str:
 
 
 # Inspector ----------------------------------------------------------------------------------------
-# Inspector: the selected objects, generated from their properties alone.
 
 
 _HOW_TO_SELECT = deferred(

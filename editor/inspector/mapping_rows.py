@@ -16,7 +16,7 @@ from mjrig.core.properties.collection_kinds import Table, a_name
 from mjrig.core.properties.declaration import number
 from mjrig.core.properties.has_properties import HasProperties
 from mjrig.core.properties.per_actuator import DEFAULT, PatternLists, PerActuator
-from mjrig.core.scene.motors import bundled, choices
+from mjrig.core.scene.motor_file import bundled, choices
 from mjrig.core.yaml_text.formatting import format_flow
 from mjrig.core.yaml_text.yaml_document import parse_value
 from mjrig.editor.inspector.fields import Field

@@ -13,7 +13,7 @@ from mjrig.core.properties.has_properties import HasProperties
 from mjrig.core.properties.nested_kinds import Nested, NestedList
 from mjrig.core.properties.per_actuator import PatternLists, PatternMap, PerActuator
 from mjrig.core.properties.scalar_kinds import Float, Int, OptionalFloat
-from mjrig.core.scene.actuator_kinds import MotorMap
+from mjrig.core.scene.motor_file import MotorMap
 from mjrig.core.yaml_text.formatting import format_block
 from mjrig.editor.inspector import clipboard
 from mjrig.editor.inspector.fields import EditedObject, Field, Filter, fields_of, parts_of
@@ -37,7 +37,6 @@ from mjrig.editor.ui.key_chords import chord
 from mjrig.editor.ui.number_cell import no_tab_stop
 
 # Nested values ------------------------------------------------------------------------------------
-# Nested components and lists of them: their row, and changes of items.
 
 
 NONE = "none"
@@ -228,7 +227,6 @@ class RowMenus:
 
 
 # Rows ---------------------------------------------------------------------------------------------
-# Rows of the inspector: one per property, nested components below theirs.
 
 
 #: Kinds with further rows below: the widget in the row, and the rows.

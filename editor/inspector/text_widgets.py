@@ -16,7 +16,6 @@ from mjrig.editor.inspector.widget_context import MIXED, PAYLOAD, Sheet
 from mjrig.editor.text import error_text, tr
 
 # Text widgets -------------------------------------------------------------------------------------
-# Widgets for texts, choices and files, and for any value as YAML text.
 
 
 #: Kinds of dragged items that are files.

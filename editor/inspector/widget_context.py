@@ -11,7 +11,6 @@ from mjrig.editor.inspector.fields import Field
 from mjrig.editor.session.state import EditorState
 
 # Revealed -----------------------------------------------------------------------------------------
-# Revealed: the row that was asked for is scrolled to, and marked for a moment.
 
 
 #: How long a row is marked [s].
@@ -57,7 +56,6 @@ def _colour() -> int:
 
 
 # Sheet --------------------------------------------------------------------------------------------
-# Sheet: what the widgets of the inspector share besides their field.
 
 
 #: Shown where the selected objects differ.

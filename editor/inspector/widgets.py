@@ -18,7 +18,7 @@ from mjrig.core.properties.scalar_kinds import (
     Patterns,
     Text,
 )
-from mjrig.core.scene.actuator_kinds import Limited
+from mjrig.core.scene.actuator import Limited
 from mjrig.core.scene.mujoco_options import ModelOption
 from mjrig.editor.inspector.fields import Field
 from mjrig.editor.inspector.number_widgets import (

@@ -18,7 +18,6 @@ from mjrig.editor.ui.remedies import draw_remedies
 from mjrig.lab.check.preflight import ActuatorRow, findings, rows
 
 # Preflight ----------------------------------------------------------------------------------------
-# Preflight: the check of the edited scene, on a world of its own, renewed after every edit.
 
 
 #: How long the scene must stay as it is before it is checked [s].
@@ -104,7 +103,6 @@ def _checked(scene: Scene) -> Checked:
 
 
 # Check panel --------------------------------------------------------------------------------------
-# The check panel: findings of the pre-flight with what they are about, and the binding table.
 
 
 COLOURS = {Level.ERROR: RED, Level.WARNING: AMBER, Level.NOTE: GREY}

@@ -22,7 +22,6 @@ from mjrig.editor.ui.layout import px
 from mjrig.editor.ui.panel import Panel
 
 # Driving ------------------------------------------------------------------------------------------
-# Live commands to a policy from the window: sliders, keys or a gamepad, without an edit.
 
 
 #: Components with a `command` of their own.
@@ -220,7 +219,6 @@ def _give_back(world: World, actor: str, said: object) -> None:
 
 
 # Commands panel -----------------------------------------------------------------------------------
-# The command panel: command a policy by slider, key or gamepad, and watch it.
 
 
 _KEY = imgui.Key

@@ -15,7 +15,6 @@ from mjrig.editor.ui.panel import Panel
 from mjrig.editor.ui.remedies import fix
 
 # Console view -------------------------------------------------------------------------------------
-# ConsoleView: lines filtered by level and words, with details opened line by line.
 
 
 @dataclass(frozen=True)
@@ -98,7 +97,6 @@ def as_text(lines: Sequence[Line]) -> str:
 
 
 # Console panel ------------------------------------------------------------------------------------
-# Console panel: what happened, newest at the bottom.
 
 
 COLOURS = {"info": TEXT, "warning": AMBER, "error": RED}

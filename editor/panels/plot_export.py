@@ -17,7 +17,6 @@ from mjrig.editor.text import tr
 from mjrig.editor.ui.layout import px
 
 # Plot export --------------------------------------------------------------------------------------
-# Plots as files: CSV, and PNG through matplotlib (extra `plot`).
 
 
 Series = Mapping[str, FloatArray]

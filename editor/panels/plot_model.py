@@ -16,7 +16,6 @@ from mjrig.editor.session.signals import SignalInfo, catalogue, expand
 from mjrig.editor.session.simulation import Simulation
 
 # Curves -------------------------------------------------------------------------------------------
-# Curves of sampled signals: thinned out for the screen, looked up under a cursor.
 
 
 Indices = npt.NDArray[np.intp]

@@ -36,7 +36,6 @@ from mjrig.editor.ui.number_cell import number_cell
 from mjrig.editor.ui.panel import PAYLOAD, Panel, drag_source, is_dragging
 
 # Signal elements ----------------------------------------------------------------------------------
-# Which joint or actuator a signal is about.
 
 
 _IN_BRACKETS = re.compile(r".*\[([^\[\]]*)\]")
@@ -166,7 +165,6 @@ class SignalPicker:
 
 
 # Plots --------------------------------------------------------------------------------------------
-# Plots panel: signals over time, dropped onto plots or picked from a list.
 
 
 LOWEST = 150.0

@@ -16,7 +16,6 @@ from mjrig.editor.ui.colours import AMBER, GREEN, GREY
 from mjrig.editor.ui.panel import Panel
 
 # Served -------------------------------------------------------------------------------------------
-# Served: the bridges of the open scene, opened from the window and answered between steps.
 
 
 #: Time between two looks at the traffic [s].

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from mjrig.core.errors import MjrigError
 from mjrig.core.files.atomic_writes import write_atomically
-from mjrig.core.properties.user_code import described
+from mjrig.core.properties.registry import described
 from mjrig.core.scene.editing.scene import Scene
 
 INTERVAL = 10.0  # [s]

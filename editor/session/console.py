@@ -11,7 +11,6 @@ from mjrig.core.findings import Finding, Level
 from mjrig.editor.text import tr
 
 # Console ------------------------------------------------------------------------------------------
-# Console: what happened, for the console panel and for the short notices over the viewport.
 
 
 KEPT = 2000

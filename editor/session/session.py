@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from mjrig.core.scene.editing.scene import Scene
-from mjrig.core.scene.scene_paths import update
+from mjrig.core.scene.scene_text import update
 from mjrig.core.sim.state_transfer import Kept, carry, left_behind
 from mjrig.core.sim.world import World
 from mjrig.editor.edits.edits import Data, Edit, apply, inverse

@@ -17,7 +17,8 @@ from mjrig.core.control import sampler
 from mjrig.core.control.articulation import Articulation
 from mjrig.core.errors import BindingError, MjrigError
 from mjrig.core.model.binding import ActuatorBinding
-from mjrig.core.names import Slots, suggestion
+from mjrig.core.names import suggestion
+from mjrig.core.patterns import Slots
 from mjrig.core.properties.collection_kinds import Vector
 from mjrig.core.properties.declaration import Property
 from mjrig.core.properties.has_properties import HasProperties
@@ -29,7 +30,6 @@ from mjrig.editor.session.ring_buffer import Ring
 from mjrig.editor.text import deferred, tr
 
 # Signal info --------------------------------------------------------------------------------------
-# SignalInfo: what is known of a signal before it is sampled.
 
 
 @dataclass(frozen=True)

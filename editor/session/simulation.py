@@ -17,7 +17,7 @@ from queue import SimpleQueue
 from typing import Any, TypeVar
 
 from mjrig.core.control.finite_guard import KEPT, Event
-from mjrig.core.properties.user_code import described
+from mjrig.core.properties.registry import described
 from mjrig.core.sim.world import Snapshot, World
 from mjrig.editor.session.signals import Signals
 from mjrig.editor.session.world_frame import WorldFrame, frame_of
@@ -331,7 +331,6 @@ class Simulation:
 
 
 # Sim thread ---------------------------------------------------------------------------------------
-# SimThread: the simulation on a separate thread, in real time.
 
 
 #: Longest time of stepping before commands are processed again [s of wall time].

@@ -8,7 +8,7 @@ from typing import Any
 
 from mjrig.core.errors import MjrigError
 from mjrig.core.properties.has_properties import HasProperties
-from mjrig.core.properties.user_code import described
+from mjrig.core.properties.registry import described
 from mjrig.core.scene.editing.scene import Scene
 from mjrig.core.scene.scene_paths import SCENE, existing
 from mjrig.core.sim.world import World

@@ -10,7 +10,6 @@ from mjrig.core.files.atomic_writes import write_atomically
 from mjrig.editor.text import tr
 
 # User files ---------------------------------------------------------------------------------------
-# Folders of the user's settings and caches; never inside a scene.
 
 
 NAME = "mjrig"

@@ -12,7 +12,6 @@ PAUSE: Final[str] = font.ICON_FA_PAUSE
 STEP: Final[str] = font.ICON_FA_FORWARD_STEP
 STOP: Final[str] = font.ICON_FA_STOP
 RESET: Final[str] = font.ICON_FA_ROTATE_LEFT
-RECORD: Final[str] = font.ICON_FA_CIRCLE
 SELECT: Final[str] = font.ICON_FA_ARROW_POINTER
 MOVE: Final[str] = font.ICON_FA_UP_DOWN_LEFT_RIGHT
 TURN: Final[str] = font.ICON_FA_ROTATE
@@ -33,7 +32,6 @@ RECORDING: Final[str] = font.ICON_FA_FILM
 
 OPEN: Final[str] = font.ICON_FA_FOLDER_OPEN
 NEW: Final[str] = font.ICON_FA_FILE
-HISTORY: Final[str] = font.ICON_FA_CLOCK_ROTATE_LEFT
 KEYS: Final[str] = font.ICON_FA_KEYBOARD
 TOUR: Final[str] = font.ICON_FA_ROUTE
 FOCUS: Final[str] = font.ICON_FA_CROSSHAIRS

@@ -11,7 +11,6 @@ from typing import Any
 from imgui_bundle import imgui
 
 # Chords -------------------------------------------------------------------------------------------
-# Key chords.
 
 
 _MODIFIERS = {"Ctrl": imgui.Key.mod_ctrl, "Shift": imgui.Key.mod_shift, "Alt": imgui.Key.mod_alt}

@@ -16,7 +16,6 @@ from mjrig.editor.session.state import EditorState
 from mjrig.editor.text import tr
 
 # Panel --------------------------------------------------------------------------------------------
-# Panel: one dockable part of the window. Plugins add theirs by the entry point `mjrig.panels`.
 
 
 GROUP = "mjrig.panels"

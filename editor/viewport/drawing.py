@@ -103,7 +103,6 @@ def _add_line(
 
 
 # Drawing ------------------------------------------------------------------------------------------
-# Drawing: the window's copy of the world, with camera, options and highlights.
 
 
 MAX_GEOMS = 5000

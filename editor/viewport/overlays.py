@@ -128,7 +128,6 @@ def on_screen(
 
 
 # Notices ------------------------------------------------------------------------------------------
-# Notice: a short line over the viewport that tells what a key just changed.
 
 
 #: How long a notice is shown [s].
@@ -166,7 +165,6 @@ class Notice:
 
 
 # Refusals -----------------------------------------------------------------------------------------
-# Refusals: why what was dropped was not taken, in full, over the viewport until it is closed.
 
 
 #: Widest that it gets [pixels at scale 1].

@@ -12,7 +12,6 @@ import numpy as np
 from mjrig.editor.text import tr
 
 # Views --------------------------------------------------------------------------------------------
-# SceneRenderer, the interface of a view, and NullView, for windows without OpenGL.
 
 
 Picture = np.ndarray[Any, np.dtype[np.uint8]]
@@ -55,7 +54,6 @@ class NullView:
 
 
 # Quality ------------------------------------------------------------------------------------------
-# Quality: a GPU draws everything; without one the render scale follows the frame rate.
 
 
 SCALES = (0.4, 0.5, 0.6, 0.75, 0.9, 1.0)

@@ -15,7 +15,6 @@ from mjrig.editor.web.protocol import Event, Role
 from mjrig.editor.web.websocket import close_frame, text_frame
 
 # Browsers -----------------------------------------------------------------------------------------
-# Browser: one page that is connected, what it may do, and how far behind it is.
 
 
 #: Frames that may be under way besides those that fit into one round trip.
@@ -132,7 +131,6 @@ class Browser:
 
 
 # Inbox --------------------------------------------------------------------------------------------
-# Inbox: what the pages sent, handed from the server's thread to the window's.
 
 
 class Presence(Enum):

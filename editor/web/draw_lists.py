@@ -14,7 +14,6 @@ import numpy.typing as npt
 from imgui_bundle import imgui
 
 # Textures -----------------------------------------------------------------------------------------
-# Textures: Dear ImGui's font atlas and the window's own pictures, as messages for the page.
 
 
 TEXTURE, FREE = 2, 5
@@ -93,7 +92,6 @@ def _message(number: int, pixels: Pixels, size: tuple[int, ...], at: tuple[int, 
 
 
 # Draw lists ---------------------------------------------------------------------------------------
-# DrawLists: what Dear ImGui drew, as bytes for the page; mostly what differs from the last frame.
 
 
 #: What a list of a frame brings: its parts, and how they are written.

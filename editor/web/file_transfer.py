@@ -27,7 +27,6 @@ from mjrig.editor.web.protocol import FILE_PART, MalformedError
 from mjrig.editor.window.window import Window
 
 # Offers -------------------------------------------------------------------------------------------
-# Offers: files that the editor wrote, which a page may download.
 
 
 #: Files that can still be downloaded.
@@ -64,7 +63,6 @@ class Offers:
 
 
 # Photographs --------------------------------------------------------------------------------------
-# Photographs: pictures of the world that a page takes of its own canvas.
 
 
 #: Largest picture that is unpacked [pixels].
@@ -117,7 +115,6 @@ class Photographs:
 
 
 # Uploads ------------------------------------------------------------------------------------------
-# Uploads: files dropped onto the page come beside the scene, after asking.
 
 
 #: Most files and bytes of one drop.

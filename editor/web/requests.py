@@ -50,7 +50,6 @@ def find(path: str) -> tuple[bytes, str] | None:
 
 
 # Requests -----------------------------------------------------------------------------------------
-# HTTP requests that the page makes: who may ask for what.
 
 
 #: Names under which a browser on the same computer, or at the end of a tunnel, reaches the server.

@@ -207,7 +207,6 @@ def draw_labels(words: SceneWords, rect: Rect) -> None:
 
 
 # Web view -----------------------------------------------------------------------------------------
-# WebView: the worlds of a model, drawn by the pages that are connected.
 
 
 _generations = itertools.count(1)

@@ -14,7 +14,6 @@ from mjrig.editor.ui.layout import load_fonts
 from mjrig.editor.ui.panel import PLACES, Panel, finish_frame, plugin_panels
 
 # Pace ---------------------------------------------------------------------------------------------
-# Pace: how often the window is drawn, by what goes on in it.
 
 
 #: Highest frame rate; while a result is awaited; while nothing happens.
@@ -60,7 +59,6 @@ class Pace:
 
 
 # App ----------------------------------------------------------------------------------------------
-# App: the window itself, its loop, docking and shortcuts.
 
 
 SIZE = (1280, 720)

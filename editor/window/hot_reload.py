@@ -26,7 +26,6 @@ from mjrig.editor.text import error_text, tr
 from mjrig.editor.ui.dialogs import Dialog
 
 # Reload dialog ------------------------------------------------------------------------------------
-# ReloadDialog: files were changed on disk; take them up, now or always, or keep what is open.
 
 
 #: At most this many files are listed.
@@ -99,7 +98,6 @@ class ReloadDialog(Dialog):
 
 
 # Hot reload ---------------------------------------------------------------------------------------
-# HotReload: files of the open scene that another program changed are taken up, state kept.
 
 
 #: The entry of the settings.

@@ -15,11 +15,11 @@ from imgui_bundle import imgui
 
 from mjrig.cli.replay_folder import SUFFIXES
 from mjrig.core.errors import MjrigError, SceneError, UntrustedError
+from mjrig.core.files.paths import MODELS
 from mjrig.core.files.sandbox import trust, trusted_folders
-from mjrig.core.scene.actor_description import MODELS
 from mjrig.core.scene.editing.references import KEYFRAME, kept_names
 from mjrig.core.scene.editing.scene import Actor, Scene
-from mjrig.core.scene.includes import SCENES
+from mjrig.core.scene.scene_description import SCENES
 from mjrig.core.scene.scene_file import Trust
 from mjrig.core.sim.floor_placement import HOME
 from mjrig.data.recording.metadata import scene_of
@@ -93,7 +93,6 @@ def _start_well(actor: Actor, model: Path) -> None:
 
 
 # Trust dialog -------------------------------------------------------------------------------------
-# TrustDialog: asks once whether the code in a folder may be run, and remembers a yes.
 
 
 class TrustDialog(Dialog):

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from imgui_bundle import ImVec2, imgui
 
-from mjrig.core.scene.actor_description import MODELS
-from mjrig.core.scene.includes import SCENES
+from mjrig.core.files.paths import MODELS
+from mjrig.core.scene.scene_description import SCENES
 from mjrig.editor.assets.assets import Example, examples
 from mjrig.editor.assets.thumbnails import Pictures
 from mjrig.editor.session.session import Session

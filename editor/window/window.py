@@ -37,9 +37,8 @@ from mjrig.editor.viewport.scene_renderer import Quality, SceneRenderer
 from mjrig.editor.viewport.viewport import Viewport
 from mjrig.editor.window.app import App, Pace
 from mjrig.editor.window.capture import ViewportCapture
-from mjrig.editor.window.command_palette import Palette
 from mjrig.editor.window.scene_files import SceneFiles
-from mjrig.editor.window.shortcuts import HelpSheet, Keys
+from mjrig.editor.window.shortcuts import HelpSheet, Keys, Palette
 from mjrig.editor.window.toolbar import StatusBar, Toolbar
 from mjrig.editor.window.tour import Tour
 from mjrig.editor.window.welcome import Welcome, WelcomeActions
@@ -90,7 +89,6 @@ class Menus:
 
 
 # Window -------------------------------------------------------------------------------------------
-# Window: the panels, menus, keys and dialogs of the editor put together.
 
 
 class Window:

@@ -20,7 +20,6 @@ from mjrig.editor.window.toolbar import neighbour, speed_text
 from mjrig.editor.window.window_parts import WindowParts
 
 # Command ------------------------------------------------------------------------------------------
-# Command: one thing the window can do, as the menus, the keys and the palette show it.
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,6 @@ class Command:
 
 
 # Viewport commands --------------------------------------------------------------------------------
-# The commands of the menus Draw and Camera: what the viewport shows, and from where.
 
 
 def draw_commands(drawing: Drawing, quality: Quality) -> Iterator[Command]:
@@ -204,7 +202,6 @@ def _name(enum: Any, value: int) -> str:
 
 
 # Window commands ----------------------------------------------------------------------------------
-# What the window can do, listed once: the menus, the keys, the palette and the sheet show it.
 
 
 @dataclass(frozen=True)

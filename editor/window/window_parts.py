@@ -20,7 +20,6 @@ from mjrig.editor.window.scene_files import SceneFiles
 from mjrig.editor.window.toolbar import Toolbar
 
 # Theme --------------------------------------------------------------------------------------------
-# Theme: light or dark, now and for the next start.
 
 
 class Theme:
@@ -89,7 +88,6 @@ class EditActions:
 
 
 # Window parts -------------------------------------------------------------------------------------
-# What the menus and the keys of a window work on.
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,11 @@ import numpy as np
 
 from mjrig.core.control.actor_in_world import base_position
 from mjrig.core.errors import BindingError, SceneError
-from mjrig.core.files.paths import nearest_files
+from mjrig.core.files.paths import MODELS, nearest_files
 from mjrig.core.names import how_many, listed, literal
-from mjrig.core.scene.actor_description import MODELS
 from mjrig.core.scene.editing.references import KEYFRAME, kept_names
 from mjrig.core.scene.editing.scene import Scene
-from mjrig.core.scene.model_scene import holds_model
+from mjrig.core.scene.scene_file import holds_model
 from mjrig.core.sim.floor_placement import HOME, stance
 from mjrig.core.sim.world import World
 from mjrig.core.yaml_text.formatting import format_block, format_flow

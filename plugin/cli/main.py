@@ -91,7 +91,7 @@ def _main(arguments: Sequence[str]) -> int:
         print("; ".join(("mjrig: interrupted", *filter(None, stopped.args))), file=sys.stderr)
         return 130
     except Exception as error:
-        from mjrig.core.properties.user_code import described, place_of
+        from mjrig.core.properties.registry import described, place_of
 
         if debug or place_of(error) is None:
             raise
@@ -368,7 +368,7 @@ def _components(options: ComponentsOptions) -> int:
     from mjrig.cli.reference import describe, reference_page
     from mjrig.core.properties import registry
     from mjrig.core.properties.has_properties import HasProperties
-    from mjrig.core.properties.user_code import is_module_type, type_in
+    from mjrig.core.properties.registry import is_module_type, type_in
     from mjrig.lab.report.output import format_table
 
     if options.reference:

@@ -6,7 +6,7 @@ from mjrig.core.properties import registry
 from mjrig.core.properties.component import Component
 from mjrig.core.properties.declaration import Property
 from mjrig.core.properties.has_properties import HasProperties
-from mjrig.core.properties.user_code import PATTERN
+from mjrig.core.properties.registry import PATTERN
 from mjrig.core.scene.editing.scene import Scene
 from mjrig.core.scene.motor_file import FORMAT as MOTOR_FORMAT
 from mjrig.core.scene.motor_file import MARK, MotorFile

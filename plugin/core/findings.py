@@ -9,8 +9,9 @@ from enum import StrEnum
 from typing import Any, ClassVar
 
 from mjrig.core.errors import Wording
-from mjrig.core.names import Slots, literal
+from mjrig.core.names import literal
 from mjrig.core.pattern_program import pattern_budget
+from mjrig.core.patterns import Slots
 from mjrig.core.properties.has_properties import HasProperties
 from mjrig.core.properties.nested_kinds import NestedList
 from mjrig.core.properties.per_actuator import DEFAULT, PerActuator
@@ -19,7 +20,6 @@ from mjrig.core.scene.scene_paths import find
 from mjrig.core.yaml_text.formatting import format_flow
 
 # Remedy -------------------------------------------------------------------------------------------
-# Remedy: what resolves a finding, as edits.
 
 
 #: Names of actuators or joints, each with its aliases.
@@ -163,7 +163,6 @@ def combined(remedies: Sequence[Remedy]) -> Remedy:
 
 
 # Finding ------------------------------------------------------------------------------------------
-# Finding: one thing that is wrong or worth knowing, as data.
 
 
 class Level(StrEnum):

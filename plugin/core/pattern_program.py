@@ -1,6 +1,7 @@
 """Regular expressions as programs of numbered instructions, and a limit on their steps."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -29,25 +30,13 @@ class TooManySteps(Exception):
         self.pattern = pattern
 
 
+@dataclass
 class StepCount:
     """Steps of each pattern since the outermost `pattern_budget` began."""
 
-    def __init__(self) -> None:
-        self.pattern = ""
-        self._total = 0
-        self._by_pattern: dict[str, int] = {}
-
-    def add(self, steps: int) -> None:
-        """Count steps of the present pattern.
-
-        Raises:
-            TooManySteps: there are more than `MAX_STEPS`.
-        """
-        self._total += steps
-        steps_of = self._by_pattern
-        steps_of[self.pattern] = steps_of.get(self.pattern, 0) + steps
-        if self._total > MAX_STEPS:
-            raise TooManySteps(max(steps_of, key=steps_of.__getitem__))
+    pattern: str = ""
+    total: int = 0
+    by_pattern: Counter[str] = field(default_factory=Counter)
 
 
 _count: ContextVar[StepCount | None] = ContextVar("pattern_steps", default=None)
@@ -83,14 +72,17 @@ def begin_pattern(pattern: str) -> None:
 
 
 def spend(steps: int) -> None:
-    """Count steps.
+    """Count steps of the present pattern.
 
     Raises:
         TooManySteps: there are more than `MAX_STEPS`.
     """
     count = _count.get()
     assert count is not None, "patterns are matched inside pattern_budget"
-    count.add(steps)
+    count.total += steps
+    count.by_pattern[count.pattern] += steps
+    if count.total > MAX_STEPS:
+        raise TooManySteps(max(count.by_pattern, key=count.by_pattern.__getitem__))
 
 
 # Pattern program ---------------------------------------------------------------------------------

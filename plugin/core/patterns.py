@@ -1,4 +1,4 @@
-"""Name patterns: regular expressions whose matching time is bounded for any name.
+"""Name patterns: regular expressions whose matching time is bounded for any name; their slots.
 
 They mean the same as in `re.fullmatch`, but Python's matcher is not used: it backtracks, and
 `(a+)+` takes exponential time. `Scanner` needs one pass from the end of the text to its
@@ -7,11 +7,12 @@ The steps of all patterns of one value are counted together, see `pattern_budget
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import TypeVar
 
 from mjrig.core.errors import BindingError
+from mjrig.core.names import MAX_CANDIDATES, MAX_COMPARED, listed, literal, nearest
 from mjrig.core.pattern_program import (
     MAX_STEPS,
     Anchor,
@@ -465,7 +466,7 @@ def compile_pattern(pattern: str, *, ignore_case: bool = False) -> NamePattern:
         raise BindingError(f"a pattern has at most {MAX_LENGTH} letters, this one {len(pattern)}")
     try:
         flags = re.IGNORECASE if ignore_case else 0
-        return _counted(pattern, _compile, (pattern, flags))
+        return _counted(pattern, _compile, pattern, flags)
     except RecursionError:
         problem = "its groups are nested too deeply"
     except (re.error, OverflowError, UnsupportedPattern) as error:
@@ -473,19 +474,17 @@ def compile_pattern(pattern: str, *, ignore_case: bool = False) -> NamePattern:
     raise BindingError(f"{_shown(pattern)!r} is not a valid pattern: {problem}")
 
 
-@lru_cache(1000)
-def _compile(key: tuple[str, int]) -> NamePattern:
-    return NamePattern(*key)
+_compile = lru_cache(1000)(NamePattern)
 
 
-def _counted(pattern: str, function: Callable[..., T], argument: object) -> T:
+def _counted(pattern: str, function: Callable[..., T], *arguments: object) -> T:
     """Call a function that spends steps of a pattern."""
     if not is_counting():
         with pattern_budget():
-            return _counted(pattern, function, argument)
+            return _counted(pattern, function, *arguments)
     begin_pattern(pattern)
     try:
-        return function(argument)
+        return function(*arguments)
     except TooManySteps as error:
         _compile.cache_clear()  # else a second attempt, with more remembered, could be accepted
         raise BindingError(
@@ -497,3 +496,126 @@ def _counted(pattern: str, function: Callable[..., T], argument: object) -> T:
 
 def _shown(pattern: str) -> str:
     return pattern if len(pattern) <= 100 else f"{pattern[:100]}…"
+
+
+# Slots --------------------------------------------------------------------------------------------
+
+
+class Slots:
+    """The slots that values are resolved for, each with its aliases, and their owner.
+
+    Each slot has the names it answers to, actuator first: `("FL_hip", "FL_roll_hip")`; `kind` is
+    what messages call a slot.
+    """
+
+    __slots__ = ("aliases", "kind", "owner")
+
+    def __init__(
+        self,
+        aliases: Sequence[Sequence[str]],
+        owner: str = "",
+        kind: str = "actuator or joint",
+    ) -> None:
+        self.aliases = tuple(tuple(dict.fromkeys(a)) for a in aliases)
+        self.owner, self.kind = owner, kind
+
+    def __len__(self) -> int:
+        return len(self.aliases)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Slots):
+            return NotImplemented
+        same_names = (self.aliases, self.owner, self.kind)
+        return same_names == (other.aliases, other.owner, other.kind)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The first alias of each slot."""
+        return tuple(a[0] for a in self.aliases)
+
+    @pattern_budget()
+    def match(self, pattern: str) -> list[int]:
+        """Indices of the slots one of whose names the pattern is, or else matches in full.
+
+        Raises:
+            BindingError: it is not a valid pattern, or matches nothing; the nearest name is given.
+        """
+        found = [i for i, names in enumerate(self.aliases) if pattern in names]
+        if found:  # a name may read like a pattern: `m_(0)`
+            return found
+        try:
+            fullmatch = compile_pattern(pattern).fullmatch
+        except BindingError as error:
+            raise BindingError(str(error), at=(pattern,), about_key=True) from None
+        found = [i for i, names in enumerate(self.aliases) if any(map(fullmatch, names))]
+        if not found:
+            raise BindingError(self.nothing_matches(pattern), at=(pattern,), about_key=True)
+        return found
+
+    def nothing_matches(self, pattern: str) -> str:
+        """The message for a pattern without a match."""
+        whose = f" of {self.owner!r}" if self.owner else ""
+        names = list(dict.fromkeys(n for alias in self.aliases for n in alias))
+        hint = _nearest_pattern(pattern, names)
+        hint = f"did you mean {hint!r}?" if hint else f"available: {listed(names)}"
+        return f"{pattern!r} matches no {self.kind}{whose}; {hint}"
+
+    @pattern_budget()
+    def spread(self, values: Mapping[str, T], style: str = "") -> dict[int, tuple[str, T]]:
+        """Slot → (pattern, value) for a mapping of patterns; `style` formats values in messages.
+
+        Raises:
+            BindingError: a pattern matches nothing, or two patterns disagree about a slot.
+        """
+        chosen: dict[int, tuple[str, T]] = {}
+        for pattern, value in values.items():
+            for i in self.match(pattern):
+                if i in chosen and chosen[i][1] != value:
+                    other, before = chosen[i]
+                    raise BindingError(
+                        f"{self.names[i]!r} is matched by {other!r} ({before:{style}}) "
+                        f"and {pattern!r} ({value:{style}})",
+                        at=(pattern,),
+                        about_key=True,
+                    )
+                chosen[i] = (pattern, value)
+        return chosen
+
+    @pattern_budget()
+    def without(
+        self, values: Mapping[str, T], taken: Collection[int], *, kept: Collection[str] = ()
+    ) -> dict[str, T]:
+        """A mapping of patterns that is silent about some slots.
+
+        A pattern that matches one of them and others is replaced by the names of the others, since
+        two patterns that disagree about a slot are an error.
+
+        Args:
+            values: by pattern.
+            taken: the slots.
+            kept: keys that are not patterns.
+
+        Raises:
+            BindingError: a pattern matches nothing.
+        """
+        found: dict[str, T] = {}
+        for pattern, value in values.items():
+            matched = [] if pattern in kept else self.match(pattern)
+            if set(matched) & set(taken):
+                found |= {literal(self.names[i]): value for i in matched if i not in taken}
+            else:
+                found[pattern] = value
+        return found
+
+
+def _nearest_pattern(pattern: str, names: Sequence[str]) -> str | None:
+    """A typo inside a pattern keeps its wildcard: '.*_hpi' → '.*_hip'."""
+    short = [name for name in names if len(name) <= MAX_COMPARED][:MAX_CANDIDATES]
+    candidates = list(short)
+    if pattern.startswith(".*"):
+        candidates += [".*" + name[i:] for name in short for i in range(1, len(name))]
+    if pattern.endswith(".*"):
+        candidates += [name[:i] + ".*" for name in short for i in range(1, len(name))]
+    return nearest(pattern, dict.fromkeys(candidates))

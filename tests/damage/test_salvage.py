@@ -14,6 +14,7 @@ from mjrig.core.errors import MjrigError, PropertyError, RecordingError
 from mjrig.core.files.decoding import decoding, reading, reason
 from mjrig.data.recording.recording import Recording
 from tests.plugin.data.robot_logs import simulated as sim
+from tests.wording import matches, mentions, regex
 from tests.worlds import refused
 
 for name in ("h5py", "mcap", "rosbags", "pyarrow", "lz4", "zstandard"):
@@ -94,7 +95,7 @@ def test_a_message_that_does_not_fit_its_type_is_skipped_and_named(
     lost = [note for note in read.notes if "cannot be decoded" in note]
     assert lost and all(note.startswith("/joint_") for note in lost)
     assert sum(int(note.split(": ")[1].split()[0]) for note in lost) == count
-    assert all("ends before its last field, at byte" in note for note in lost)
+    assert all(mentions(note, "ends before its last …") for note in lost)
 
 
 def test_a_damaged_chunk_of_a_ros1_bag_is_skipped(run: sim.Run, tmp_path: Path) -> None:
@@ -158,7 +159,7 @@ def test_a_few_damaged_rows_of_a_table_are_skipped(run: sim.Run, tmp_path: Path)
     path.write_text(
         "\n".join(x.partition(",")[0] if k % 5 == 4 else x for k, x in enumerate(lines))
     )
-    with pytest.raises(RecordingError, match=r"table\.csv: row 3 has 1 columns, the header 7"):
+    with pytest.raises(RecordingError, match=regex("table.csv: row 3 has 1 columns, the … 7")):
         mjrig.read_recording(path)
 
 
@@ -174,7 +175,7 @@ def test_a_heap_that_hdf5_reads_forever_is_rejected(tmp_path: Path) -> None:
         entry += 16 + -(-struct.unpack_from("<Q", content, entry + 8)[0] // 8) * 8
     struct.pack_into("<Q", content, entry + 8, 0)
     path.write_bytes(bytes(content))
-    with refused(RecordingError, f"{path}: is damaged: the heap at byte {heap}"):
+    with refused(RecordingError, f"{path}: is damaged: the heap … {heap}"):
         mjrig.read_recording(path)
 
 
@@ -185,9 +186,9 @@ def test_a_heap_that_hdf5_reads_forever_is_rejected(tmp_path: Path) -> None:
     ("cause", "text"),
     [
         (KeyError("a"), "'a' is missing"),
-        (RecursionError("deep"), "it is nested too deeply"),
-        (MemoryError(), "it declares more than the memory holds"),
-        (EOFError(), "it ends too early or is malformed"),
+        (RecursionError("deep"), "it is nested too …"),
+        (MemoryError(), "it declares more than …"),
+        (EOFError(), "it ends too early …"),
         (ValueError("two\n  lines"), "two lines"),
         (ValueError("thrift: TProtocolException: Invalid data"), "thrift: Invalid data"),
         (RuntimeError("[ONNXRuntimeError] : 7 : INVALID : no graph"), "INVALID : no graph"),
@@ -197,7 +198,7 @@ def test_a_heap_that_hdf5_reads_forever_is_rejected(tmp_path: Path) -> None:
     ],
 )
 def test_reasons_are_without_classes_and_short(cause: Exception, text: str) -> None:
-    assert reason(cause) == text
+    assert matches(reason(cause), text)
 
 
 def fail(cause: Exception) -> None:
@@ -218,7 +219,7 @@ def test_the_boundary_names_file_and_part(cause: Exception) -> None:
 @pytest.mark.parametrize(
     ("cause", "message"),
     [
-        (AttributeError("o"), "f/a.npz: holds something that its reader does not expect (r): o"),
+        (AttributeError("o"), "f/a.npz: holds something that its …"),
         (RecordingError("no joints"), "f/a.npz: no joints"),
         (RecordingError("a.npz: no joints"), "a.npz: no joints"),
         (RecordingError("y" * 5000), f"f/a.npz: {'y' * 991}…{'y' * 1000}"),
@@ -228,4 +229,4 @@ def test_the_boundary_names_file_and_part(cause: Exception) -> None:
 def test_every_error_of_a_reader_names_the_file(cause: Exception, message: str) -> None:
     with pytest.raises(MjrigError) as info, reading(Path("f/a.npz"), "r"):
         fail(cause)
-    assert str(info.value).removesuffix("; --debug shows the traceback") == message
+    assert matches(str(info.value).removesuffix("; --debug shows the traceback"), message)

@@ -4,6 +4,7 @@ from collections import Counter
 from typing import Any
 
 import mjrig
+from mjrig.core.findings import CONFIDENT
 from tests.oracles.case import case
 from tests.oracles.comparing import count_figures
 from tests.oracles.workspace import Workspace
@@ -28,8 +29,21 @@ def import_robot(work: Workspace, name: str, *options: str) -> Any:
     words += ["--model", ROBOTS / "models" / about.model / "scene.xml", "-o", f"{name}/scene.yaml"]
     result = work.run("import", *map(str, words), "--json", *options)
     output = result["output"]
-    codes = Counter(f"{f['level']} {f['code']}" for f in output["findings"])
+    codes = Counter(f"{f['severity']} {f['kind']}" for f in output["findings"])
     return {"exit": result["exit"], "codes": dict(codes), "decimation": output["decimation"]}
+
+
+def finding_figures(finding: Any) -> dict[str, Any]:
+    """Kind, share of the error, single values and number of edits of a finding."""
+    share = finding["evidence"].get("share")
+    values = {"here": finding["here"], "recorded": finding["expected"]}
+    return {
+        "what": finding["kind"],
+        "confident": share is not None and share >= CONFIDENT,
+        "share": share,
+        **{key: value for key, value in values.items() if not isinstance(value, dict)},
+        "edits": len(finding["edits"][0]) if finding["edits"] else 0,
+    }
 
 
 def replay_robot(work: Workspace, name: str, *options: str) -> Any:
@@ -39,14 +53,7 @@ def replay_robot(work: Workspace, name: str, *options: str) -> Any:
     result = work.run("replay", str(recording), *line, *options)
     output = result["output"]
     joints = list(output["joints"].values())
-    diagnosis = [
-        {
-            **{key: cause[key] for key in ("what", "confident", "share")},
-            **{key: cause[key] for key in ("here", "recorded") if not isinstance(cause[key], dict)},
-            "edits": len(cause["fix"]),
-        }
-        for cause in output["diagnosis"]
-    ]
+    diagnosis = [finding_figures(finding) for finding in output["diagnosis"]]
     columns = {key: [joint[key] for joint in joints] for key in (joints[0] if joints else ())}
     errors = {key: summarise(values) for key, values in columns.items()}
     figures = {key: output[key] for key in REPLAYED}

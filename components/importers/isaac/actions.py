@@ -126,15 +126,15 @@ def _refused(name: str, entry: VendorEntry, context: ActionContext) -> str:
 
 def _term(name: str, entry: VendorEntry, context: ActionContext) -> ActionTerm:
     key = "joint_names" if "joint_names" in entry else "actuator_names"
-    keep = entry.mapping().get("preserve_order") is True
+    keep = entry.flag("preserve_order") is True
     joints = chosen(entry.at(key), context.joints, keep_order=keep)
     kind = class_of(entry)
     scale = _numbers(entry, "scale", joints, 1.0, context.unmatched)
     offset = _numbers(entry, "offset", joints, 0.0, context.unmatched)
     target = _KINDS[kind]
-    if entry.mapping().get("use_default_offset") is True:
+    if entry.flag("use_default_offset"):
         offset = [context.default[j] if target == "position" else 0.0 for j in joints]
-    if kind == "RelativeJointPositionAction" and entry.mapping().get("use_zero_offset") is True:
+    if kind == "RelativeJointPositionAction" and entry.flag("use_zero_offset"):
         offset = [0.0] * len(joints)
     low, high = _clip(entry, joints, context.unmatched)
     if kind == "JointPositionToLimitsAction":
@@ -165,9 +165,9 @@ def _clip(
 ) -> tuple[list[float], list[float]]:
     """Limits of the targets: by pattern, or one pair per joint."""
     low, high = [-math.inf] * len(joints), [math.inf] * len(joints)
-    if "clip" not in entry:
+    clip = entry.get("clip")
+    if clip is None:
         return low, high
-    clip = entry.at("clip")
     if isinstance(clip.data, dict):
         for joint, item in entries_by_name(clip, joints, unmatched).items():
             low[joints.index(joint)], high[joints.index(joint)] = bounds(item)
@@ -183,7 +183,7 @@ def _to_limits(
     entry: VendorEntry, joints: Sequence[str], scale: Sequence[float], context: ActionContext
 ) -> tuple[list[float], list[float], list[float], list[float]]:
     """[-1, 1] over the soft limits of each joint: an affine map, clipped at its ends."""
-    if "clip" in entry or entry.mapping().get("rescale_to_limits") is False:
+    if "clip" in entry or entry.flag("rescale_to_limits") is False:
         raise entry.error("clip and rescale_to_limits: false are not taken over for this class")
     ranges = [context.soft_range(joint) for joint in joints]
     without = [joint for joint, span in zip(joints, ranges, strict=True) if span is None]

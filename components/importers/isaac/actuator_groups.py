@@ -249,12 +249,11 @@ _SCALES = ("pos_scale", "vel_scale", "torque_scale", "input_order", "input_idx")
 
 def _driven(entry: VendorEntry, joints: Sequence[str], unmatched: list[str]) -> list[str]:
     """The joints of a group; a pattern may match none where the model lacks some joints."""
-    patterns = [entry.data] if isinstance(entry.data, str) else [e.data for e in entry.items()]
     known: list[str] = []
-    for pattern in patterns:
-        own = matching(entry, pattern, joints)
+    for item in entry.one_or_more():
+        own = matching(entry, item.data, joints)
         if not own:
-            unmatched.append(f"{'.'.join(map(str, entry.path))}: {pattern}")
+            unmatched.append(f"{'.'.join(map(str, entry.path))}: {item.data}")
         known += own
     return [joint for joint in joints if joint in known]
 

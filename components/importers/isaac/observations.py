@@ -8,18 +8,17 @@ import mujoco
 import numpy as np
 
 from mjrig.components.importers.isaac.patterns import bounds, chosen, flat_numbers, python_name
-from mjrig.components.importers.sources import terms
+from mjrig.components.importers.sources import policy_description as description
 from mjrig.components.importers.sources.policy_description import Term
 from mjrig.components.importers.sources.robot import Robot
 from mjrig.components.importers.sources.vendor_file import VendorEntry
 from mjrig.core.names import how_many, listed, nearest
 
 # Sensors ------------------------------------------------------------------------------------------
-# Places of sensors of a training on the bodies of the model.
-
 
 #: Largest difference of positions [m] and quaternions that are the same.
 SAME = 1e-4
+UPRIGHT = (1.0, 0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -41,12 +40,15 @@ def body_of(entry: VendorEntry) -> str:
 
 def pose_of(entry: VendorEntry, xyzw: bool) -> tuple[list[float], list[float]]:
     """Offset of a sensor from its body: position and quaternion wxyz."""
-    if "offset" not in entry:
-        return [0.0] * 3, [1.0, 0.0, 0.0, 0.0]
-    offset = entry.at("offset")
-    position = offset.numbers("pos", 3, "component") if "pos" in offset else [0.0] * 3
-    turn = offset.numbers("rot", 4, "component") if "rot" in offset else [1.0, 0.0, 0.0, 0.0]
-    return position, [turn[3], *turn[:3]] if xyzw and "rot" in offset else turn
+    offset = entry.get("offset")
+    return ([0.0] * 3, list(UPRIGHT)) if offset is None else placement(offset, xyzw)
+
+
+def placement(entry: VendorEntry, xyzw: bool) -> tuple[list[float], list[float]]:
+    """Position `pos` and quaternion `rot` (wxyz) of an entry, whose quaternions may be xyzw."""
+    position = entry.numbers("pos", 3, "component", default=[0.0] * 3)
+    turn = entry.numbers("rot", 4, "component", default=UPRIGHT)
+    return position, [turn[3], *turn[:3]] if xyzw and "rot" in entry else turn
 
 
 def imu_place(entry: VendorEntry, robot: Robot, xyzw: bool) -> SensorPlace:
@@ -59,7 +61,7 @@ def imu_place(entry: VendorEntry, robot: Robot, xyzw: bool) -> SensorPlace:
     if body != robot.base:
         raise ValueError(f"its sensor is on {body!r}, not on the base {robot.base!r}")
     position, turn = pose_of(entry, xyzw)
-    if np.allclose(turn, (1.0, 0.0, 0.0, 0.0), atol=SAME) and np.allclose(position, 0.0, atol=SAME):
+    if np.allclose(turn, UPRIGHT, atol=SAME) and np.allclose(position, 0.0, atol=SAME):
         return SensorPlace()
     for name in robot.base_sites():
         there, turned = robot.site_pose(name)
@@ -80,8 +82,6 @@ def _turned_alike(one: Any, other: Any) -> bool:
 
 
 # Scanners -----------------------------------------------------------------------------------------
-# Height scanners: ray casters over the ground as HeightScan terms.
-
 
 _DOWN = (0.0, 0.0, -1.0)
 #: What Isaac Lab observes where a ray hits nothing: −∞, which the term's clip bounds.
@@ -104,8 +104,7 @@ def height_scan(
         raise ValueError(f"the model has no body {body!r} (nearest: {close or 'none'})")
     if "size" not in pattern or "resolution" not in pattern:
         raise ValueError(f"its rays are no grid: {listed(pattern.mapping())}")
-    direction = pattern.numbers("direction", 3, "component") if "direction" in pattern else _DOWN
-    if tuple(direction) != _DOWN:
+    if tuple(pattern.numbers("direction", 3, "component", default=_DOWN)) != _DOWN:
         raise ValueError("its rays do not go straight down")
     if alignment(entry) != "yaw":
         raise ValueError(f"its rays are aligned to {alignment(entry)!r}; known is yaw")
@@ -120,7 +119,7 @@ def height_scan(
     data |= {"grid": order} if order != "xy" else {}
     if isaac:
         position, turn = pose_of(entry, xyzw)
-        if any(position[:2]) or not np.allclose(turn, (1.0, 0.0, 0.0, 0.0)):
+        if any(position[:2]) or not np.allclose(turn, UPRIGHT):
             raise ValueError("its grid is moved or turned against the body")
         data["above"] = max(0.0, position[2])
         data["miss"] = NOTHING
@@ -133,9 +132,9 @@ def height_scan(
 
 def alignment(entry: VendorEntry) -> str:
     """`ray_alignment`, or its older form `attach_yaw_only`."""
-    said = entry.mapping().get("attach_yaw_only")
-    if isinstance(said, bool):
-        return "yaw" if said else "base"
+    follows_yaw = entry.flag("attach_yaw_only")
+    if follows_yaw is not None:
+        return "yaw" if follows_yaw else "base"
     return entry.text("ray_alignment", "base")
 
 
@@ -145,8 +144,6 @@ def _count(size: float, step: float) -> int:
 
 
 # Observations -------------------------------------------------------------------------------------
-# Observation terms: functions of Isaac Lab and mjlab as terms of policy.yaml.
-
 
 #: Modules whose functions are known; of others the name is taken, and said.
 _HOMES = ("isaaclab.", "omni.isaac.lab.", "omni.isaac.orbit.", "mjlab.", "isaaclab_tasks.",
@@ -219,11 +216,11 @@ class TermContext:
     def selection(self, term: ObservedTerm) -> dict[str, Any]:
         """`joints` of a joint term: left out where they are those that the policy moves."""
         names = list(self.joints)
-        asset = _param(term, "asset_cfg")
+        asset = _config(term, "asset_cfg")
         if term.joints:
             names = list(term.joints)
         elif asset is not None and "joint_names" in asset:
-            keep = asset.mapping().get("preserve_order") is True
+            keep = asset.flag("preserve_order") is True
             names = chosen(asset.at("joint_names"), names, keep_order=keep)
         unknown = [name for name in names if name not in self.joints]
         if unknown:
@@ -268,11 +265,21 @@ def _params(term: ObservedTerm) -> str:
     return "".join(f", {key}: {value}" for key, value in simple.items())
 
 
-def _param(term: ObservedTerm, key: str) -> VendorEntry | None:
-    if term.params is None or not isinstance(term.params.data, dict) or key not in term.params:
-        return None
-    entry = term.params.at(key)
-    return entry if isinstance(entry.data, dict) or not key.endswith("_cfg") else None
+def _config(term: ObservedTerm, key: str) -> VendorEntry | None:
+    """A configuration among the arguments of a term: `asset_cfg`, `sensor_cfg`."""
+    return None if term.params is None else term.params.section(key)
+
+
+def _text(term: ObservedTerm, key: str) -> str:
+    """A text among the arguments of a term."""
+    return "" if term.params is None else term.params.text(key)
+
+
+def _sensor(term: ObservedTerm, context: "TermContext", name: str) -> VendorEntry:
+    entry = context.sensor(name)
+    if entry is None:
+        raise NoTermError(f"its sensor {name!r} is not in the file")
+    return entry
 
 
 def _made(term: ObservedTerm, context: TermContext) -> Term:
@@ -284,7 +291,7 @@ def _made(term: ObservedTerm, context: TermContext) -> Term:
         close = nearest(term.function, _FUNCTIONS)
         hint = f" (nearest: {close})" if close else ""
         raise NoTermError("unknown function" + hint)
-    asset = _param(term, "asset_cfg")
+    asset = _config(term, "asset_cfg")
     name = asset.text("name") if asset is not None else ""
     if name and name != context.robot_name and not term.function.startswith("imu_"):
         raise NoTermError(f"it is of {name!r}, not of the robot")
@@ -299,7 +306,7 @@ def _made(term: ObservedTerm, context: TermContext) -> Term:
         more |= {"clip": bounds(term.clip)}
         more |= {"order": "clip_then_scale"} if term.scale is not None else {}
     scale = flat_numbers(term.scale, size) if term.scale is not None else None
-    return terms.term(kind, size, scale, **more)
+    return description.term(kind, size, scale, **more)
 
 
 Made = tuple[str, int, dict[str, Any]]
@@ -330,7 +337,7 @@ def _orientation(term: ObservedTerm, context: TermContext) -> Made:
 
 
 def _last_action(term: ObservedTerm, context: TermContext) -> Made:
-    name = term.params.text("action_name") if term.params is not None else ""
+    name = _text(term, "action_name")
     if not name:
         return "LastAction", len(context.moved), {}
     if name not in context.actions:
@@ -341,8 +348,7 @@ def _last_action(term: ObservedTerm, context: TermContext) -> Made:
 
 def _command(term: ObservedTerm, context: TermContext) -> Made:
     """The command; a policy has one."""
-    name = term.params.text("command_name") if term.params is not None else ""
-    name = name or next(iter(context.commands), "")
+    name = _text(term, "command_name") or next(iter(context.commands), "")
     if name not in context.commands and term.size is not None:
         return "CommandTerm", term.size, {}
     if name not in context.commands:
@@ -363,13 +369,9 @@ def _gait(term: ObservedTerm, context: TermContext) -> Made:
 
 
 def _scan(term: ObservedTerm, context: TermContext) -> Made:
-    sensor = _param(term, "sensor_cfg")
+    sensor = _config(term, "sensor_cfg")
     name = sensor.text("name") if sensor is not None else ""
-    if term.params is not None and not name:
-        name = term.params.text("sensor_name")
-    entry = context.sensor(name)
-    if entry is None:
-        raise NoTermError(f"its sensor {name!r} is not in the file")
+    entry = _sensor(term, context, name or _text(term, "sensor_name"))
     offset = term.params.number("offset", 0.5 if context.at_com else 0.0) if term.params else 0.5
     try:
         return height_scan(entry, offset, context.robot, context.xyzw)
@@ -379,11 +381,9 @@ def _scan(term: ObservedTerm, context: TermContext) -> Made:
 
 def _imu(make: Callable[[SensorPlace, TermContext], Made]) -> Make:
     def made(term: ObservedTerm, context: TermContext) -> Made:
-        asset = _param(term, "asset_cfg")
+        asset = _config(term, "asset_cfg")
         name = asset.text("name", "imu") if asset is not None else "imu"
-        entry = context.sensor(name)
-        if entry is None:
-            raise NoTermError(f"its sensor {name!r} is not in the file")
+        entry = _sensor(term, context, name)
         try:
             place = imu_place(entry, context.robot, context.xyzw)
         except ValueError as error:
@@ -401,8 +401,7 @@ def _imu_orientation(place: SensorPlace, context: TermContext) -> Made:
 
 def _builtin(term: ObservedTerm, context: TermContext) -> Made:
     """mjlab: a sensor of the model by name, `robot/imu_ang_vel`."""
-    name = term.params.text("sensor_name") if term.params is not None else ""
-    local = name.rpartition("/")[2]
+    local = _text(term, "sensor_name").rpartition("/")[2]
     site = context.robot.site_of_sensor(local)
     kinds = {"imu_lin_vel": "BaseLinearVelocity", "imu_ang_vel": "BaseAngularVelocity"}
     on_base = context.robot.base_sites()
@@ -469,15 +468,15 @@ def observed_term(
     if "modifiers" in entry and entry.at("modifiers").data:
         kinds = [python_name(item.text("func"))[1] for item in entry.at("modifiers").items()]
         raise entry.at("modifiers").error(f"modifiers are not taken over: {listed(kinds)}")
-    own = int(entry.number("history_length", 0.0)) if "history_length" in entry else 0
+    own = int(entry.number("history_length", 0.0))
     length = own if group_history is None else group_history
     flatten = entry.mapping().get("flatten_history_dim") if flat is None else flat
     if length > 1 and flatten is False:
         raise entry.error(
             "keeps its history as a dimension of its own (flatten_history_dim: false)"
         )
-    if "delay_max_lag" in entry and entry.number("delay_max_lag", 0.0) > 0.0:
-        lag = entry.number("delay_max_lag")
+    lag = entry.number("delay_max_lag", 0.0)
+    if lag > 0.0:
         raise entry.at("delay_max_lag").error(
             f"a delay of measurements of {lag:g} ticks is not taken over"
         )
@@ -486,9 +485,9 @@ def observed_term(
         entry,
         module,
         function,
-        entry.at("params") if "params" in entry else None,
-        entry.at("clip") if "clip" in entry else None,
-        entry.at("scale") if "scale" in entry else None,
+        entry.get("params"),
+        entry.get("clip"),
+        entry.get("scale"),
         max(1, length),
     )
 
@@ -500,12 +499,11 @@ def described_term(entry: VendorEntry) -> ObservedTerm:
         SceneError: a value is wrong.
     """
     module, function = python_name(entry.text("full_path"))
-    more = entry.at("overloads") if "overloads" in entry else entry
-    if "extras" in entry and isinstance(entry.at("extras").data, dict):
-        extras = entry.at("extras")
-        if "modifiers" in extras and extras.at("modifiers").data:
-            raise extras.at("modifiers").error("modifiers are not taken over")
-    history = int(more.number("history_length", 0.0)) if "history_length" in more else 0
+    more = entry.get("overloads") or entry
+    extras = entry.section("extras")
+    if extras is not None and "modifiers" in extras and extras.at("modifiers").data:
+        raise extras.at("modifiers").error("modifiers are not taken over")
+    history = int(more.number("history_length", 0.0))
     if history > 1 and more.mapping().get("flatten_history_dim") is False:
         raise entry.error("keeps its history as a dimension of its own")
     size = 1
@@ -517,8 +515,8 @@ def described_term(entry: VendorEntry) -> ObservedTerm:
         module,
         function or entry.text("name"),
         None,
-        more.at("clip") if "clip" in more else None,
-        more.at("scale") if "scale" in more else None,
+        more.get("clip"),
+        more.get("scale"),
         max(1, history),
         size,
         tuple(entry.texts("joint_names")) if "joint_names" in entry else (),

@@ -39,8 +39,7 @@ def chosen(entry: VendorEntry, names: Sequence[str], *, keep_order: bool = False
     Raises:
         SceneError: a pattern matches nothing, or two match one name.
     """
-    data: Any = entry.data
-    patterns = [data] if isinstance(data, str) else [item.data for item in entry.items()]
+    patterns = [item.data for item in entry.one_or_more()]
     found: list[str] = []
     for pattern in patterns:
         own = matching(entry, pattern, names)

@@ -18,7 +18,6 @@ from mjrig.core.names import listed, literal
 # Effort limits ------------------------------------------------------------------------------------
 # Effort limits of an actuator group as clamps: tables, torque-speed lines and curves.
 
-
 #: One number where all are equal, else numbers by joint.
 Each = Callable[[Sequence[str], Sequence[float | None]], Any]
 #: What Isaac Lab takes for an effort without a limit; a curve that fades needs a number.
@@ -130,8 +129,6 @@ def _corners(group: ActuatorGroup, i: int) -> dict[str, float]:
 
 
 # Plant --------------------------------------------------------------------------------------------
-# The plant of a training in a scene: actuators, joint dynamics and controllers of the robot.
-
 
 _NETS = (GroupKind.MLP, GroupKind.LSTM)
 

@@ -30,32 +30,32 @@ from mjrig.components.importers.isaac.training_files import (
     EnvFile,
     agent_in,
     descriptors_in,
+    env_in,
 )
-from mjrig.components.importers.sources.onnx_metadata import Metadata
 from mjrig.components.importers.sources.policy_description import (
     Doubt,
     FoundPolicy,
     Term,
-    ValueOrder,
 )
 from mjrig.components.importers.sources.robot import Robot
-from mjrig.components.importers.sources.source import PolicySource
+from mjrig.components.importers.sources.source import Metadata, PolicySource
 from mjrig.components.importers.sources.vendor_file import VendorEntry, unread
 from mjrig.core.errors import SceneError, option
 from mjrig.core.names import listed
 
 # Run files ----------------------------------------------------------------------------------------
-# The files of a run, opened: order of joints, default pose, actuators, actions, and the plant.
 
-
+_BESIDE = "give params/env.yaml of the run too"
 _INTEGRATORS = {"euler": "Euler", "rk4": "RK4"}
 
 
 @dataclass
 class Run:
-    """What the files of a run say, as far as it was read.
+    """The files of a run, as far as they were read.
 
     Attributes:
+        file: env.yaml, or IO descriptors where they are alone.
+        described: IO descriptors, if there are some.
         order: the joints of the training.
         default: their default positions.
         actions: action terms, in the order of the network's output.
@@ -63,7 +63,7 @@ class Run:
     """
 
     source: PolicySource
-    env: EnvFile
+    file: EnvFile | DescriptorFile
     agent: AgentFile
     described: DescriptorFile | None
     order: JointOrder
@@ -84,6 +84,56 @@ class Run:
         return tuple(self.order.model_name(joint) for joint in joints)
 
 
+def described_run(source: PolicySource, described: DescriptorFile) -> Run:
+    """A run of which only IO descriptors are there: complete unless the exporter left terms out.
+
+    Raises:
+        SceneError: terms or gains are missing, or a value is wrong.
+    """
+    actions = described.actions()
+    _check_complete(source, described, actions)
+    run = Run(
+        source,
+        described,
+        agent_in(source.configs),
+        described,
+        order_from_file(described.joints, source.robot, described.name),
+        described.values("default_joint_pos"),
+        [described.group()],
+        actions,
+        [],
+    )
+    run.assumed.append(
+        "gains in descriptors are those of the simulator's drives: implicit actuators"
+    )
+    return run
+
+
+def _check_complete(
+    source: PolicySource, described: DescriptorFile, actions: Sequence[ActionTerm]
+) -> None:
+    """Missing terms and gains, all in one message."""
+    problems = []
+    size = sum((term.size or 0) * term.history for term in described.observed(()))
+    network = source.network
+    takes = network.width(network.observation) if network is not None else None
+    if takes is not None and takes != size:
+        problems.append(
+            f"it describes {size} of the {takes} inputs of {network.path.name if network else ''}: "
+            "Isaac Lab leaves out height scans, IMUs, images and functions of one's own"
+        )
+    gains = [described.values(f"default_joint_{k}") for k in ("stiffness", "damping")]
+    moved = [j for term in actions if term.kind == "position" for j in term.joints]
+    zero = [j for j in moved if not any(values.get(j) for values in gains)]
+    if zero:
+        problems.append(
+            f"stiffness and damping are 0 for {listed(zero)}: the actuators are explicit (DCMotor, "
+            "IdealPD or a network), and their gains are not in descriptors"
+        )
+    if problems:
+        raise SceneError(f"{described.name}: {'; and '.join(problems)}. {_BESIDE.capitalize()}")
+
+
 def opened_run(
     source: PolicySource,
     env: EnvFile,
@@ -99,22 +149,23 @@ def opened_run(
     order = order or _order(source, env, described)
     unmatched: list[str] = []
     default = env.default(order.names, unmatched)
-    groups = read_groups(env.groups(), order.names, source.said.actuators, unmatched)
+    groups = read_groups(env.groups(), order.names, source.overrides.actuators, unmatched)
     run = Run(
         source, env, agent_in(source.configs), described, order, default, groups, [], unmatched
     )
-    run.actions = actions or _actions(run)
+    run.actions = actions or _actions(run, env)
     return run
 
 
 def _order(source: PolicySource, env: EnvFile, described: DescriptorFile | None) -> JointOrder:
     """By what is known best: the user, descriptors, the network, deploy.yaml, the tree."""
-    robot, said = source.robot, source.said
-    if said.joints:
-        source.said = replace(said, joints=())  # it is the order of the training, and used up
-        return order_from_file(said.joints, robot, "--joints")
-    if said.order:
-        return guessed_order(robot, said.order, env.order, env.knows)
+    robot, overrides = source.robot, source.overrides
+    if overrides.joints:
+        # It is the order of the training here, not that of the network.
+        source.overrides = replace(overrides, joints=())
+        return order_from_file(overrides.joints, robot, "--joints")
+    if overrides.order:
+        return guessed_order(robot, overrides.order, env.order, env.knows)
     if described is not None:
         return order_from_file(described.joints, robot, described.name)
     network = source.network
@@ -129,8 +180,7 @@ def _order(source: PolicySource, env: EnvFile, described: DescriptorFile | None)
     return guessed_order(robot, "", env.order, env.knows)
 
 
-def _actions(run: Run) -> list[ActionTerm]:
-    env = run.env
+def _actions(run: Run, env: EnvFile) -> list[ActionTerm]:
     if env.is_direct:
         return [_direct_action(run)]
     context = ActionContext(
@@ -162,7 +212,7 @@ DIRECT = (
 
 
 def _direct_action(run: Run) -> ActionTerm:
-    root = run.env.root
+    root = run.file.root
     driven = {joint for group in run.groups for joint in group.joints}
     joints = tuple(joint for joint in run.order.names if joint in driven)
     count = root.whole("action_space") if "action_space" in root else len(joints)
@@ -185,7 +235,7 @@ def _direct_action(run: Run) -> ActionTerm:
 
 def gap_of(run: Run) -> Term:
     """The whole observation as a gap, with what the file says of it."""
-    root = run.env.root
+    root = run.file.root
     size = root.whole("observation_space") if "observation_space" in root else 0
     words = ("observation", "history", "clock", "filter", "imu", "command")
     hints = {
@@ -207,15 +257,15 @@ def plant_of(run: Run) -> ScenePlant:
     Raises:
         SceneError: a group of actuators cannot be expressed, or none drives a joint.
     """
-    source, env = run.source, run.env
+    source, robot = run.source, run.file.robot
     kinds = {joint: term.kind for term in run.actions for joint in term.joints}
-    plant = PlantWriter(source.robot, run.order, kinds, env.config.path.parent).write(run.groups)
+    folder = run.file.config.path.parent
+    plant = PlantWriter(source.robot, run.order, kinds, folder).write(run.groups)
     driven = {joint for group in run.groups for joint in group.joints}
     lacking = [joint for joint in run.moved if joint not in driven]
     if lacking:
-        raise env.robot.at("actuators" if "actuators" in env.robot else "init_state").error(
-            f"no group of actuators drives {listed(lacking)}, which the policy moves"
-        )
+        entry = next((robot.at(k) for k in ("actuators", "init_state") if k in robot), robot)
+        raise entry.error(f"no group of actuators drives {listed(lacking)}, which the policy moves")
     plant.sim |= _sim(run)
     source.robot = Robot(source.robot.path, plant.actor, plant.sim)
     return plant
@@ -223,11 +273,11 @@ def plant_of(run: Run) -> ScenePlant:
 
 def _sim(run: Run) -> dict[str, Any]:
     """Options of the simulation that the file sets and the model has otherwise."""
-    options: dict[str, Any] = {"timestep": run.env.timestep}
-    for key, value in run.env.options().items():
+    options: dict[str, Any] = {"timestep": run.file.timestep}
+    for key, value in run.file.options().items():
         word = str(value).lower()
         options[key] = _INTEGRATORS.get(word, word) if isinstance(value, str) else value
-    gravity = run.env.gravity
+    gravity = run.file.gravity
     here = np.asarray(run.source.robot.model.opt.gravity)
     if gravity is not None and not np.allclose(gravity, here, atol=1e-6):
         options["gravity"] = gravity
@@ -236,7 +286,6 @@ def _sim(run: Run) -> dict[str, Any]:
 
 # Merging ------------------------------------------------------------------------------------------
 # Agreement of env.yaml with IO descriptors of the same run.
-
 
 #: Descriptors are float32: a relative difference up to this is rounding.
 ROUNDING = 1e-5
@@ -273,9 +322,8 @@ def _differ(one: float, other: float) -> bool:
 def _timing(env: EnvFile, described: DescriptorFile) -> Iterator[str]:
     if _differ(env.timestep, described.timestep):
         yield f"timestep {env.timestep:g} s and {described.timestep:g} s"
-    tick = env.timestep * env.decimation
-    if _differ(tick, described.tick):
-        yield f"time from tick to tick {tick:g} s and {described.tick:g} s"
+    if _differ(env.tick, described.tick):
+        yield f"time from tick to tick {env.tick:g} s and {described.tick:g} s"
 
 
 def _poses(described: DescriptorFile, default: Mapping[str, float]) -> Iterator[str]:
@@ -303,7 +351,7 @@ def _check_actions(described: DescriptorFile, actions: Sequence[ActionTerm]) -> 
 def _terms(env: EnvFile, described: DescriptorFile, groups: Sequence[str]) -> Iterator[str]:
     """Histories of the terms that both have, in order; descriptors leave some out."""
     rest = iter(env.observed(groups))
-    for theirs in described.terms():
+    for theirs in described.observed(()):
         ours = next((term for term in rest if term.function == theirs.function), None)
         if ours is None:
             yield f"the term {theirs.function} is only in {described.name}, or in another order"
@@ -314,7 +362,6 @@ def _terms(env: EnvFile, described: DescriptorFile, groups: Sequence[str]) -> It
 
 # Known fields -------------------------------------------------------------------------------------
 # Fields of actions and observation terms in env.yaml that are read, or matter to a training.
-
 
 _ACTION = ("class_type", "asset_name", "entity_name", "debug_vis", "clip", "joint_names",
            "actuator_names", "transmission_type", "scale", "offset", "preserve_order",
@@ -346,6 +393,15 @@ def known_fields(
 
 def remarks(run: Run, plant: ScenePlant) -> Iterator[Doubt]:
     """Findings about a run."""
+    if isinstance(run.file, EnvFile):
+        yield from _about_training(run, run.file)
+    else:
+        text = "descriptors have no effort limits: those of the model apply, if it has some"
+        yield Doubt("no-limit", text, _BESIDE)
+    yield from plant.doubts
+
+
+def _about_training(run: Run, env: EnvFile) -> Iterator[Doubt]:
     yield from _about_network(run)
     if run.order.other:
         yield Doubt(
@@ -358,24 +414,24 @@ def remarks(run: Run, plant: ScenePlant) -> Iterator[Doubt]:
     if run.unmatched:
         text = f"patterns that match no joint of the model: {listed(dict.fromkeys(run.unmatched))}"
         yield Doubt("unmatched", text, "does the model lack joints of the training?")
-    env = run.env
     left = [*env.left_out(), *(f"initial velocities ({text})" for text in env.moving())]
     if left:
         yield Doubt("not-imported", f"not imported: {'; '.join(left)}", mild=True)
     if not env.is_direct:
         yield from unread(known_fields(env, run.agent.groups))
-    yield from plant.doubts
 
 
 def assumptions(run: Run, plant: ScenePlant) -> Iterator[str]:
     """What no file states."""
     yield from run.order.assumed
     yield from run.assumed
+    if run.file is run.described:
+        return
     still = [j for j in run.order.names if j not in run.moved]
     held = [j for j in still if any(j in group.joints for group in run.groups)]
     if held:
         yield f"joints that no action moves hold the default pose: {listed(held)}"
-    if run.env.stack == "mjlab" and not plant.controllers:
+    if run.file.stack == "mjlab" and not plant.controllers:
         yield (
             "the classes of the actuators are not in the file: position actuators of MuJoCo, as "
             "mjlab's robots have them"
@@ -403,81 +459,72 @@ def _about_network(run: Run) -> Iterator[Doubt]:
 
 
 # Run ----------------------------------------------------------------------------------------------
-# A run of Isaac Lab or mjlab: its files put together to a policy and a plant.
 
 
-_HEADING = "in training the yaw rate followed a heading: 0.5 · (heading error), inside of its range"
-
-
-def read_run(source: PolicySource, env: EnvFile) -> FoundPolicy:
-    """The policy and plant of a run with an env.yaml.
+def read_run(source: PolicySource) -> FoundPolicy:
+    """The policy and plant of a run with an env.yaml, or with IO descriptors alone.
 
     Raises:
         SceneError: something is missing, wrong, contradicts itself or cannot be expressed.
     """
-    run = opened_run(source, env)
+    env, described = env_in(source.configs), descriptors_in(source.configs)
+    if env is not None:
+        run = opened_run(source, env)
+    elif described is not None:
+        run = described_run(source, described)
+    else:
+        raise SceneError(f"{listed(source.files)}: is no run of Isaac Lab or mjlab")
     plant = plant_of(run)
-    if env.is_direct:
+    if run.file.is_direct:
         return _found(run, plant, [gap_of(run)], {}, gap=DIRECT)
-    if run.described is not None:
+    if env is not None and run.described is not None:
         check_agreement(env, run.described, run.order, run.default, run.actions, run.agent.groups)
     context = _context(run)
-    terms = read_terms(env.observed(run.agent.groups), context)
+    terms = read_terms(run.file.observed(run.agent.groups), context)
     run.notes += context.notes
     run.assumed += context.assumed
-    return _found(run, plant, terms, _command(run, context.command))
+    return _found(run, plant, terms, run.file.command(context.command, run.notes))
 
 
 # The policy -------------------------------------------------------------------------------------
 
 
 def _context(run: Run) -> TermContext:
-    network = run.source.network
+    network, file = run.source.network, run.file
     return TermContext(
         inputs=[] if network is None else [n for n in network.inputs if n != network.observation],
         robot=run.source.robot,
         joints=dict(zip(run.order.names, run.order.here, strict=True)),
         moved=run.here(run.moved),
         actions={term.name: run.here(term.joints) for term in run.actions},
-        commands=run.env.commands(),
-        sensor=run.env.sensor,
-        xyzw=run.env.xyzw,
-        at_com=run.env.stack == "isaac_lab",
-        robot_name=run.env.robot_name,
+        commands=file.commands(),
+        sensor=file.sensor,
+        xyzw=file.xyzw,
+        at_com=file.stack == "isaac_lab",
+        robot_name=file.robot_name,
     )
-
-
-def _command(run: Run, name: str) -> dict[str, Any]:
-    if not name:
-        return {}
-    command: dict[str, Any] = {"names": run.env.commands()[name]}
-    ranges = run.env.ranges(name)
-    if ranges:
-        command["ranges"] = ranges
-    if run.env.heading(name):
-        run.notes.append(_HEADING)
-    return command
 
 
 def _found(
     run: Run, plant: ScenePlant, terms: list[Term], command: dict[str, Any], gap: str = ""
 ) -> FoundPolicy:
-    moved, env = run.moved, run.env
+    moved, file = run.moved, run.file
     if any(t.measured for t in run.actions) and not all(t.measured for t in run.actions):
-        raise env.root.at("actions").error(
+        raise file.root.at("actions").error(
             "relative and absolute positions together are not taken over"
         )
     has_gains = all(joint in plant.kp for joint in moved)
     kp = [plant.kp[j] for j in moved] if has_gains else None
     kv = [plant.kd[j] for j in moved] if has_gains else None
-    limits = [plant.limits.get(j, math.inf) for j in moved]
+    efforts = [plant.limits.get(j, math.inf) for j in moved]
+    # Where descriptors are alone, the limits are the model's own.
+    stated = file is not run.described and all(map(math.isfinite, efforts))
+    limits = efforts if stated else None
     return FoundPolicy(
-        stack=env.stack,
-        count=len(moved),
-        order=ValueOrder.NAMES,
+        stack=file.stack,
         names=tuple(moved),
-        timestep=env.timestep,
-        tick=env.timestep * env.decimation,
+        timestep=file.timestep,
+        tick=file.tick,
         kp=kp,
         kv=kv,
         default=[run.default[j] for j in moved],
@@ -486,9 +533,9 @@ def _found(
         action=action_recipe(run.actions, run.default, run.agent.clip),
         kinds=[term.kind for term in run.actions for _ in term.joints],
         command=command,
-        base=env.base(),
+        base=file.base(),
         trained=_trained(run, plant, limits),
-        limits=limits if all(map(math.isfinite, limits)) else None,
+        limits=limits,
         observed={
             run.order.model_name(j): run.default[j] for j in run.order.names if j not in moved
         },
@@ -502,15 +549,15 @@ def _found(
     )
 
 
-def _trained(run: Run, plant: ScenePlant, limits: list[float]) -> dict[str, list[float]]:
+def _trained(run: Run, plant: ScenePlant, limits: list[float] | None) -> dict[str, list[float]]:
     """Robot parameters in training, where they are known for all joints."""
     here, found = run.here(run.moved), {}
-    for name, values in plant.dynamics.items():
+    for name, values in plant.dynamics.items() if run.file is not run.described else ():
         if all(joint in values for joint in here):
             found[name] = [values[joint] for joint in here]
     if run.described is not None and "armature" not in found:
         told = run.described.values("default_joint_armature")
         found |= {"armature": [told[joint] for joint in run.moved]} if told else {}
-    if all(map(math.isfinite, limits)):
+    if limits is not None:
         found["torque_limit"] = limits
     return found

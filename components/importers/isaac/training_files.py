@@ -10,13 +10,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from mjrig.components.importers.isaac.actions import ActionTerm, described_action
+from mjrig.components.importers.isaac.actuator_groups import ActuatorGroup, GroupKind
 from mjrig.components.importers.isaac.joint_order import TreeOrder
 from mjrig.components.importers.isaac.observations import (
+    UPRIGHT,
     ObservedTerm,
     described_term,
     observed_term,
+    placement,
 )
 from mjrig.components.importers.isaac.patterns import (
+    Values,
     bounds,
     flat_numbers,
     matching,
@@ -28,12 +32,11 @@ from mjrig.core.errors import SceneError
 from mjrig.core.names import listed
 
 # Env file -----------------------------------------------------------------------------------------
-# env.yaml of Isaac Lab (manager-based and Direct) and of mjlab, behind one set of questions.
-
 
 #: Keys of an observation group that are no terms.
 _GROUP = ("concatenate_terms", "concatenate_dim", "enable_corruption", "history_length",
           "flatten_history_dim", "nan_policy", "nan_check_per_term")  # fmt: skip
+_HEADING = "in training the yaw rate followed a heading: 0.5 · (heading error), inside of its range"
 _VELOCITY = {"lin_vel_x": "vx", "lin_vel_y": "vy", "ang_vel_z": "wz"}
 #: Widths of commands that are no velocities, by class.
 _COMMANDS = {
@@ -70,13 +73,12 @@ class EnvFile:
     @property
     def newton(self) -> VendorEntry | None:
         """Settings of the Newton solver; None: PhysX."""
-        sim = self.root.at("sim")
         for key in ("physics", "newton_cfg"):
-            if key in sim and isinstance(sim.at(key).data, dict):
-                found = sim.at(key)
-                _, kind = python_name(found.text("class_type"))
-                if "solver_cfg" in found or "newton" in kind.lower():
-                    return found
+            physics = self.root.at("sim").section(key)
+            if physics is not None:
+                _, kind = python_name(physics.text("class_type"))
+                if "solver_cfg" in physics or "newton" in kind.lower():
+                    return physics
         return None
 
     @property
@@ -94,8 +96,15 @@ class EnvFile:
     @property
     def gravity(self) -> list[float] | None:
         """Gravity [m/s²], if it is there."""
-        sim = self.root.at("sim")
-        return sim.numbers("gravity", 3, "component") if "gravity" in sim else None
+        return self._gravity_in(self.root.at("sim"))
+
+    def _gravity_in(self, entry: VendorEntry) -> list[float] | None:
+        return entry.numbers("gravity", 3, "component") if "gravity" in entry else None
+
+    @property
+    def tick(self) -> float:
+        """From one action to the next [s]."""
+        return self.timestep * self.decimation
 
     # The robot ----------------------------------------------------------------------------------
 
@@ -125,7 +134,7 @@ class EnvFile:
     def xyzw(self) -> bool:
         """Whether quaternions are x, y, z, w: from 3.0 on; identity tells."""
         state = self.robot.at("init_state")
-        turn = state.numbers("rot", 4, "component") if "rot" in state else [1.0, 0.0, 0.0, 0.0]
+        turn = state.numbers("rot", 4, "component", default=UPRIGHT)
         if turn in ([1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0]):
             return turn[3] == 1.0
         return "physics" in self.root.at("sim")
@@ -133,9 +142,7 @@ class EnvFile:
     def base(self) -> tuple[list[float], list[float]]:
         """Initial position and quaternion (wxyz) of the base."""
         state = self.robot.at("init_state")
-        position = state.numbers("pos", 3, "component") if "pos" in state else [0.0] * 3
-        turn = state.numbers("rot", 4, "component") if "rot" in state else [1.0, 0.0, 0.0, 0.0]
-        turn = [turn[3], *turn[:3]] if self.xyzw and "rot" in state else turn
+        position, turn = placement(state, self.xyzw)
         size = math.sqrt(sum(v * v for v in turn))
         if not size > 0.1:
             raise state.at("rot").error(f"is no quaternion: {turn}")
@@ -168,19 +175,16 @@ class EnvFile:
     def _patterns(self) -> Iterator[tuple[VendorEntry, object]]:
         """Patterns of joints: of actuators, actions and the default pose."""
         entries = [entry for _, entry in self.groups()]
-        if "actions" in self.root and isinstance(self.root.at("actions").data, dict):
+        if self.root.section("actions") is not None:
             entries += [entry for _, entry in self.actions()]
         keys = ("joint_names_expr", "target_names_expr", "joint_names", "actuator_names")
         for entry in entries:
             for key in keys:
                 if key in entry:
-                    found = entry.at(key)
-                    single = isinstance(found.data, str)
-                    texts = [found.data] if single else [item.data for item in found.items()]
-                    yield from ((found, text) for text in texts)
+                    yield from ((entry.at(key), e.data) for e in entry.at(key).one_or_more())
         state = self.robot.at("init_state")
-        if "joint_pos" in state and isinstance(state.at("joint_pos").data, dict):
-            yield from ((state, key) for key in state.at("joint_pos").mapping())
+        pose = state.section("joint_pos")
+        yield from ((state, key) for key in pose.mapping()) if pose is not None else ()
 
     @property
     def soft_limit(self) -> float:
@@ -251,58 +255,44 @@ class EnvFile:
 
     def sensor(self, name: str) -> VendorEntry | None:
         """A sensor of the scene by name."""
-        scene = self.root.at("scene")
-        return scene.at(name) if name and name in scene else None
+        return self.root.at("scene").get(name) if name else None
 
     # Commands -----------------------------------------------------------------------------------
 
     def commands(self) -> dict[str, list[str]]:
         """Names of the values of each command; none where its class is not known."""
-        if "commands" not in self.root:
-            return {}
-        found: dict[str, list[str]] = {}
-        for name, entry in self.root.at("commands").entries():
-            if isinstance(entry.data, dict):
-                found[name] = self._command(entry)
-        return found
+        commands = self.root.get("commands")
+        entries = commands.entries() if commands is not None else ()
+        return {name: self._values(e) for name, e in entries if isinstance(e.data, dict)}
 
-    def _command(self, entry: VendorEntry) -> list[str]:
+    def _values(self, entry: VendorEntry) -> list[str]:
         _, kind = python_name(entry.text("class_type"))
         if kind in _COMMANDS:
             return list(_COMMANDS[kind])
-        if "ranges" not in entry:
-            return []
-        keys = [key for key in entry.at("ranges").mapping() if key != "heading"]
-        if not set(_VELOCITY) <= set(keys):
-            return []
-        return [_VELOCITY.get(key, key) for key in keys]
+        return [_VELOCITY.get(key, key) for key in _velocities(entry)]
 
-    def ranges(self, name: str) -> list[list[float]]:
-        """Ranges of the values of a command; none: some are not given."""
+    def command(self, name: str, notes: list[str]) -> dict[str, Any]:
+        """`command` of policy.yaml for a command of the file; `notes` get what it followed."""
+        if not name:
+            return {}
         entry = self.root.at("commands").at(name)
-        if "ranges" not in entry:
-            return []
-        there = entry.at("ranges")
-        keys = [key for key in there.mapping() if key != "heading"]
-        if any(key not in there for key in keys) or not set(_VELOCITY) <= set(keys):
-            return []
-        return [bounds(there.at(key)) for key in keys]
-
-    def heading(self, name: str) -> bool:
-        """Whether the yaw rate followed a heading in training."""
-        entry = self.root.at("commands").at(name)
-        return entry.mapping().get("heading_command") is True
+        command: dict[str, Any] = {"names": self.commands()[name]}
+        keys = _velocities(entry)
+        if keys and all(key in entry.at("ranges") for key in keys):
+            command["ranges"] = [bounds(entry.at("ranges").at(key)) for key in keys]
+        if entry.flag("heading_command"):
+            notes.append(_HEADING)
+        return command
 
     # What is not imported -----------------------------------------------------------------------
 
     def left_out(self) -> Iterator[str]:
         """What of the training has no place in the import, as text."""
-        scene = self.root.at("scene")
-        terrain = scene.at("terrain") if "terrain" in scene else self.root
-        if isinstance(terrain.data, dict) and terrain.text("terrain_type") == "generator":
+        terrain = self.root.at("scene").get("terrain") or self.root
+        if terrain.text("terrain_type") == "generator":
             yield "the terrain generator: the ground is that of the model"
-        events = self.root.at("events") if "events" in self.root else None
-        if events is not None and isinstance(events.data, dict):
+        events = self.root.section("events")
+        if events is not None:
             names = [name for name, entry in events.entries() if entry.data is not None]
             if names:
                 yield f"randomisation ({listed(names)})"
@@ -326,8 +316,7 @@ class MjlabEnvFile(EnvFile):
 
     @property
     def gravity(self) -> list[float] | None:
-        found = self.root.at("sim").at("mujoco")
-        return found.numbers("gravity", 3, "component") if "gravity" in found else None
+        return self._gravity_in(self.root.at("sim").at("mujoco"))
 
     @property
     def robot(self) -> VendorEntry:
@@ -358,11 +347,9 @@ class MjlabEnvFile(EnvFile):
         return super()._terms(group.at("terms") if "terms" in group else group)
 
     def sensor(self, name: str) -> VendorEntry | None:
-        scene = self.root.at("scene")
-        if "sensors" not in scene:
-            return None
-        found = (e for e in scene.at("sensors").items() if isinstance(e.data, dict))
-        return next((entry for entry in found if entry.text("name") == name), None)
+        sensors = self.root.at("scene").get("sensors")
+        entries = (e for e in sensors.items() if isinstance(e.data, dict)) if sensors else ()
+        return next((entry for entry in entries if entry.text("name") == name), None)
 
 
 def _options(entry: VendorEntry) -> dict[str, Any]:
@@ -377,6 +364,13 @@ def _options(entry: VendorEntry) -> dict[str, Any]:
 
 
 _WORDS = ("cone", "integrator")
+
+
+def _velocities(command: VendorEntry) -> list[str]:
+    """Keys of the ranges of a velocity command, in its order; none: it is of another kind."""
+    ranges = command.get("ranges")
+    keys = [key for key in ranges.mapping() if key != "heading"] if ranges is not None else []
+    return keys if set(_VELOCITY) <= set(keys) else []
 
 
 def _is_articulation(entry: VendorEntry) -> bool:
@@ -410,8 +404,6 @@ def env_in(configs: Sequence[VendorFile]) -> EnvFile | None:
 
 
 # Agent file ---------------------------------------------------------------------------------------
-# agent.yaml: what rsl_rl says of the network.
-
 
 AGENT_KEYS = ("algorithm", "num_steps_per_env")
 
@@ -448,44 +440,35 @@ def agent_in(configs: Sequence[VendorFile]) -> AgentFile:
 
 def _read(file: str, root: VendorEntry) -> AgentFile:
     clip = root.number("clip_actions", above=0.0) if "clip_actions" in root else None
-    policy = next((root.at(k) for k in ("policy", "actor") if k in root), None)
-    settings = policy if policy is not None and isinstance(policy.data, dict) else None
-    said = [root.mapping().get("empirical_normalization")]
-    kind = ""
-    if settings is not None:
-        said += [
-            settings.mapping().get(k) for k in ("actor_obs_normalization", "obs_normalization")
-        ]
-        kind = settings.text("class_name")
-    known = [value for value in said if isinstance(value, bool)]
+    policy = root.section("policy" if "policy" in root else "actor")
+    flags, recurrent = [root.flag("empirical_normalization")], False
+    if policy is not None:
+        flags += [policy.flag(k) for k in ("actor_obs_normalization", "obs_normalization")]
+        recurrent = "Recurrent" in policy.text("class_name") or "rnn_type" in policy
+    stated = [flag for flag in flags if flag is not None]
+    groups = root.section("obs_groups")
+    key = next((k for k in ("policy", "actor") if groups is not None and k in groups), "")
     return AgentFile(
         file,
-        _groups(root),
+        tuple(groups.texts(key)) if groups is not None and key else (),
         clip,
-        any(known) if known else None,
-        "Recurrent" in kind or (settings is not None and "rnn_type" in settings),
+        any(stated) if stated else None,
+        recurrent,
     )
 
 
-def _groups(root: VendorEntry) -> tuple[str, ...]:
-    if "obs_groups" not in root or not isinstance(root.at("obs_groups").data, dict):
-        return ()
-    groups = root.at("obs_groups")
-    for key in ("policy", "actor"):
-        if key in groups:
-            return tuple(groups.texts(key))
-    return ()
-
-
 # Descriptors --------------------------------------------------------------------------------------
-# IO_descriptors.yaml: names, order and defaults of a training, already resolved.
-
 
 DESCRIPTOR_KEYS = ("articulations", "observations", "actions")
 
 
 class DescriptorFile:
-    """IO_descriptors.yaml of Isaac Lab."""
+    """IO_descriptors.yaml of Isaac Lab: answers as an `EnvFile` does, as far as it can."""
+
+    stack = "isaac_lab"
+    robot_name = "robot"
+    is_direct = xyzw = False
+    gravity = None
 
     def __init__(self, config: VendorFile) -> None:
         self.config, self.root, self.name = config, config.root, config.path.name
@@ -511,15 +494,58 @@ class DescriptorFile:
         """From one action to the next [s]."""
         return self.root.at("scene").number("dt", above=0.0)
 
-    def terms(self) -> list[ObservedTerm]:
-        """The terms of the policy that the exporter described: it leaves some out."""
-        groups = self.root.at("observations")
-        if isinstance(groups.data, list):
-            return [described_term(entry) for entry in groups.items()]
-        key = next(
-            (k for k in ("policy", "actor") if k in groups), next(iter(groups.mapping()), "")
+    def group(self) -> ActuatorGroup:
+        """Every joint with gains as an implicit actuator; its limits are the model's."""
+        kp, kd, armature = (
+            self.values(f"default_joint_{key}") for key in ("stiffness", "damping", "armature")
         )
-        return [described_term(entry) for entry in groups.at(key).items()]
+        joints = tuple(j for j in self.joints if kp.get(j) or kd.get(j))
+        absent: Values = [None] * len(joints)
+        return ActuatorGroup(
+            name="descriptors",
+            kind=GroupKind.IMPLICIT,
+            entry=self.robot,
+            joints=joints,
+            kp=[kp.get(j, 0.0) for j in joints],
+            kd=[kd.get(j, 0.0) for j in joints],
+            effort=absent,
+            saturation=absent,
+            speed=absent,
+            armature=[armature.get(j) for j in joints],
+            viscous=absent,
+            dynamic=absent,
+        )
+
+    def options(self) -> dict[str, Any]:
+        """None of the simulation's options are in the file."""
+        return {}
+
+    def base(self) -> None:
+        """The file has no initial pose."""
+
+    def sensor(self, name: str) -> None:
+        """The file has no sensors."""
+
+    def commands(self) -> dict[str, list[str]]:
+        """The names of commands are not in the file."""
+        return {}
+
+    def command(self, name: str, notes: list[str]) -> dict[str, Any]:
+        """`command` of policy.yaml: only the number of its values is in the file."""
+        sizes = [t.size or 3 for t in self.observed(())
+                 if t.function == "generated_commands" or t.kind == "Command"]  # fmt: skip
+        if not sizes:
+            return {}
+        more = [f"value {i + 1}" for i in range(3, sizes[0])]
+        return {"names": ["vx", "vy", "wz", *more][: sizes[0]]}
+
+    def observed(self, groups: Sequence[str]) -> list[ObservedTerm]:
+        """The terms of the policy that the exporter described: it leaves some out."""
+        terms = self.root.at("observations")
+        if not isinstance(terms.data, list):
+            usual = next(iter(terms.mapping()), "")
+            terms = terms.at(next((k for k in ("policy", "actor") if k in terms), usual))
+        return [described_term(entry) for entry in terms.items()]
 
     def actions(self) -> list[ActionTerm]:
         """The action terms."""

@@ -8,23 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from mjrig.components.importers.recordings.reader_helpers import (
+from mjrig.components.importers.recordings.recorded_file import (
     BASE,
     Hints,
-    actor_of,
-    finite,
+    RecordedFile,
     into_base,
-    joint_hint,
-    number_hint,
-    quaternion_hint,
-    wxyz,
+    position_commands,
 )
 from mjrig.core.arrays import FloatArray
-from mjrig.core.errors import RecordingError, hint
+from mjrig.core.errors import hint
 from mjrig.core.files.decoding import decoding
 from mjrig.core.names import listed
 from mjrig.data.recording.h5_columns import H5Columns, h5py_package, open_h5
-from mjrig.data.recording.recording import ActorRecording, PolicyTicks, RecordedCommands, Recording
+from mjrig.data.recording.recording import ActorRecording, PolicyTicks, Recording
 
 _SUFFIXES = (".hdf5", ".h5")
 _MAGIC = b"\x89HDF"
@@ -53,61 +49,53 @@ def read(path: Path, hints: Hints) -> Recording | None:
                 return None
         columns = H5Columns(path, opened)
         data = columns.groups["data"]
-        return _Episode(path, hints, data, columns).recording() if _demos(data) else None
+        return _Episode(path, hints, data, columns).read() if _demos(data) else None
 
 
-class _Episode:
+class _Episode(RecordedFile):
     """One episode of a file."""
 
     def __init__(self, path: Path, hints: Hints, data: Any, columns: H5Columns) -> None:
-        self.path, self.hints = path, hints
+        super().__init__(path, hints)
         demos = _demos(data)
         wanted = str(hints.get("episode", ""))
         if wanted.isdigit():
             wanted = f"demo_{wanted}"
         if not wanted and len(demos) > 1:
-            raise RecordingError(
-                f"{path.name}: has {len(demos)} episodes ({listed(demos)}); choose one: "
+            raise self.error(
+                f"has {len(demos)} episodes ({listed(demos)}); choose one: "
                 + hint("episode", demos[0])
             )
         self.name = wanted or demos[0]
         if self.name not in demos:
-            raise RecordingError(f"{path.name}: has no episode {self.name!r}; has: {listed(demos)}")
+            raise self.error(f"has no episode {self.name!r}; has: {listed(demos)}")
         self._demo, self._columns = data[self.name], columns
         self.about = _attributes(path, data)
 
-    def recording(self) -> Recording:
+    def read(self) -> Recording:
         """The episode."""
         robots = self._group("states/articulation")
         if not robots:
-            raise RecordingError(f"{self.path.name}: {self.name} has no states of an articulation")
-        tick = 1.0 / number_hint(self.path, self.hints, "fps")
-        timestep = number_hint(self.path, self.hints, "timestep", tick)
+            raise self.error(f"{self.name} has no states of an articulation")
+        tick = 1.0 / self.number_hint("fps")
+        timestep = self.number_hint("timestep", tick)
         every = round(tick / timestep)
         if every < 1 or abs(every * timestep - tick) > 1e-6 * tick:
-            raise RecordingError(f"{self.path.name}: {tick:g} s are no multiple of {timestep:g} s")
+            raise self.error(f"{tick:g} s are no multiple of {timestep:g} s")
         self.every, self.timestep = every, timestep
         self.notes = [
             "the base's velocity is that of its centre of mass where Isaac Lab is older than 3",
             "positions are relative to the environment's origin",
         ]
-        actors = {name: self._actor(name, len(robots) == 1) for name in robots}
-        steps = max(int(actor.step[-1]) for actor in actors.values())
-        found = {actor.name: actor for actor in actors.values()}
-        return Recording(
-            path=self.path,
-            format="isaac lab",
-            timestep=timestep,
-            steps=steps,
-            actors=found,
-            attributes={"source": "isaac lab", "episode": self.name, **self.about},
-            notes=tuple(dict.fromkeys(self.notes)),
-        )
+        actors = [self._robot(name, len(robots) == 1) for name in robots]
+        notes = list(dict.fromkeys(self.notes))
+        about: dict[str, Any] = {"episode": self.name, **self.about}
+        return self.recording("isaac lab", timestep, actors, notes, **about)
 
     def _group(self, name: str) -> list[str]:
         return list(self._demo[name]) if name in self._demo else []
 
-    def _actor(self, name: str, alone: bool) -> ActorRecording:
+    def _robot(self, name: str, alone: bool) -> ActorRecording:
         after = {k: self._rows(f"states/articulation/{name}/{k}") for k in _STATE}
         first = {k: self._rows(f"initial_state/articulation/{name}/{k}") for k in _STATE}
         begins = all(first[k] is not None for k in _STATE)
@@ -115,34 +103,35 @@ class _Episode:
         for key, width in zip(_STATE, (7, 6, None, None), strict=True):
             rows = after[key]
             if rows is None:
-                raise RecordingError(f"{self.path.name}: {name} has no {key} in {self.name}")
-            values = finite(self.path, f"{name}/{key}", rows, (None, width))
+                raise self.error(f"{name} has no {key} in {self.name}")
+            values = self.finite(f"{name}/{key}", rows, (None, width))
             if begins:
                 start = f"initial_state of {name}/{key}"
-                begin = finite(self.path, start, first[key], (None, values.shape[1]))
+                begin = self.finite(start, first[key], (None, values.shape[1]))
                 values = np.vstack([begin, values])
             parts.append(values)
         if len({len(values) for values in parts}) != 1:
             rows = listed(f"{k}: {len(v)}" for k, v in zip(_STATE, parts, strict=True))
-            raise RecordingError(
-                f"{self.path.name}: {name} has columns of different length: {rows}"
-            )
+            raise self.error(f"{name} has columns of different length: {rows}")
         pose, velocity, position, speed = parts
         count = position.shape[1]
-        names = joint_hint(self.path, self._names(name), count)
-        quaternion = wxyz(self.path, pose[:, 3:], self._order(pose[:, 3:]))
+        names = RecordedFile(self.path, self._names(name)).joint_hint(count)
+        quaternion = self.quaternions(pose[:, 3:], self._order(pose[:, 3:]))
         spin = into_base(velocity[:, 3:], quaternion)
         steps = (np.arange(len(pose), dtype=np.int64) + (not begins)) * self.every
-        return actor_of(
-            self.hints if alone else {},
+        last = int(steps[-1])
+        more: dict[str, Any] = {}
+        if alone:
+            name = str(self.hints.get("robot", name))
+            more = {**self._commands(names, last), "policy": self._policy(names, last)}
+        return self.actor(
             [(BASE, "free"), *((n, "hinge") for n in names)],
             steps,
             np.asarray(steps * self.timestep, dtype=np.float64),
             np.hstack([pose[:, :3], quaternion, position]),
             np.hstack([velocity[:, :3], spin, speed]),
             name=name,
-            commands=self._commands(names, int(steps[-1])) if alone else None,
-            policy=self._policy(names, int(steps[-1])) if alone else None,
+            **more,
         )
 
     def _rows(self, name: str) -> Any:
@@ -168,39 +157,36 @@ class _Episode:
     def _order(self, quaternions: FloatArray) -> str:
         """`wxyz` up to 2.x, `xyzw` in 3.0: by the start, which is upright and faces ahead."""
         w_first, w_last = abs(quaternions[0, 0]), abs(quaternions[0, 3])
-        if "quaternion" in self.hints or abs(w_first - w_last) < 0.2:
-            if "quaternion" not in self.hints:
-                raise RecordingError(
-                    f"{self.path.name}: the order of quaternions is ambiguous in the first pose; "
-                    "it is wxyz in Isaac Lab 2, xyzw in 3: " + hint("quaternion", "wxyz")
-                )
-            return quaternion_hint(self.path, self.hints, "wxyz")
+        if "quaternion" in self.hints:
+            return "wxyz"  # the hint replaces it
+        if abs(w_first - w_last) < 0.2:
+            raise self.error(
+                "the order of quaternions is ambiguous in the first pose; "
+                "it is wxyz in Isaac Lab 2, xyzw in 3: " + hint("quaternion", "wxyz")
+            )
         order = "wxyz" if w_first > w_last else "xyzw"
         self.notes.append(f"quaternions are taken as {order}, by the first pose")
         return order
 
-    def _commands(
-        self, names: Sequence[str], last: int
-    ) -> tuple[tuple[str, ...], RecordedCommands] | None:
+    def _commands(self, names: Sequence[str], last: int) -> dict[str, Any]:
         """Processed actions, where they are as many as the joints: position targets."""
         targets = self._ticks("processed_actions", last)
         if targets is None or targets.ndim != 2 or targets.shape[1] != len(names):
-            return None
-        position = finite(self.path, "processed_actions", targets, (None, len(names)))
+            return {}
+        position = self.finite("processed_actions", targets, (None, len(names)))
         self.notes.append("processed actions are taken to be position targets, in joint order")
         steps = np.arange(len(position), dtype=np.int64) * self.every
-        zero = np.zeros_like(position)
-        return tuple(names), RecordedCommands(steps, position, zero, zero)
+        return {"driven": tuple(names), "commands": position_commands(steps, position)}
 
     def _policy(self, names: Sequence[str], last: int) -> PolicyTicks | None:
         actions = self._ticks("actions", last)
         if actions is None or actions.ndim != 2:
             return None
-        finite(self.path, "actions", actions, (None, None))
+        self.finite("actions", actions, (None, None))
         array = self._ticks("obs", last)
         if array is None or array.shape[:1] != actions.shape[:1] or array.ndim != 2:
             array = np.zeros((len(actions), 0))
-        finite(self.path, "obs", array, (None, None))
+        self.finite("obs", array, (None, None))
         return PolicyTicks(
             np.arange(len(actions), dtype=np.int64) * self.every,
             array.astype(np.float32),

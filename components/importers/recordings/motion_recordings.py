@@ -6,20 +6,14 @@ Pickled motions and recordings are recognised and refused, with the alternative.
 import zipfile
 from collections.abc import Iterable
 from pathlib import Path
-from typing import NoReturn
 
 import numpy as np
 
-from mjrig.components.importers.recordings.reader_helpers import (
+from mjrig.components.importers.recordings.recorded_file import (
     BASE,
     Hints,
-    clip,
-    finite,
+    RecordedFile,
     into_base,
-    joint_hint,
-    number_hint,
-    quaternion_hint,
-    wxyz,
 )
 from mjrig.core.errors import RecordingError
 from mjrig.data.recording.npz_arrays import npz_arrays, npz_names
@@ -52,27 +46,27 @@ def read_motion_npz(path: Path, hints: Hints) -> Recording | None:
     arrays = npz_arrays(path, needs=_MOTION) if path.suffix == ".npz" else None
     if arrays is None:
         return None
-    joint_pos = finite(path, "joint_pos", arrays["joint_pos"], (None, None))
+    file = RecordedFile(path, hints)
+    joint_pos = file.finite("joint_pos", arrays["joint_pos"], (None, None))
     frames, count = joint_pos.shape
-    names = joint_hint(path, hints, count)
-    rates = finite(path, "fps", np.ravel(arrays["fps"]), (1,))
-    fps = number_hint(path, hints, "fps", float(rates[0]))
-    order = quaternion_hint(path, hints, "wxyz")
-    position = finite(path, "body_pos_w", arrays["body_pos_w"], (frames, None, 3))[:, 0]
-    turned = finite(path, "body_quat_w", arrays["body_quat_w"], (frames, None, 4))[:, 0]
-    quaternion = wxyz(path, turned, order)
-    joint_vel = finite(path, "joint_vel", arrays["joint_vel"], (frames, count))
+    names = file.joint_hint(count)
+    rates = file.finite("fps", np.ravel(arrays["fps"]), (1,))
+    fps = file.number_hint("fps", float(rates[0]))
+    position = file.finite("body_pos_w", arrays["body_pos_w"], (frames, None, 3))[:, 0]
+    turned = file.finite("body_quat_w", arrays["body_quat_w"], (frames, None, 4))[:, 0]
+    quaternion = file.quaternions(turned, "wxyz")
+    joint_vel = file.finite("joint_vel", arrays["joint_vel"], (frames, count))
     qvel, notes = None, ["the first body is taken to be the floating base"]
     if all(name in arrays for name in _VELOCITIES):
         linear, angular = (
-            finite(path, name, arrays[name], (frames, None, 3))[:, 0] for name in _VELOCITIES
+            file.finite(name, arrays[name], (frames, None, 3))[:, 0] for name in _VELOCITIES
         )
         qvel = np.hstack([linear, into_base(angular, quaternion), joint_vel])
     else:
         notes.append("it has no velocities of bodies")
     joints = [(BASE, "free"), *((name, "hinge") for name in names)]
     qpos = np.hstack([position, quaternion, joint_pos])
-    return clip(path, "motion npz", hints, fps, joints, qpos, qvel, notes)
+    return file.motion("motion npz", fps, joints, qpos, qvel, notes)
 
 
 def read_loco_mujoco(path: Path, hints: Hints) -> Recording | None:
@@ -88,15 +82,16 @@ def read_loco_mujoco(path: Path, hints: Hints) -> Recording | None:
     arrays = npz_arrays(path)
     if arrays is None:
         return None
-    fps = number_hint(path, hints, "fps")
+    file = RecordedFile(path, hints)
+    fps = file.number_hint("fps")
     frames = len(np.ravel(arrays[f"q_{names[0]}"]))
-    qpos = np.column_stack([finite(path, f"q_{n}", arrays[f"q_{n}"], (frames,)) for n in names])
-    qvel = np.column_stack([finite(path, f"dq_{n}", arrays[f"dq_{n}"], (frames,)) for n in names])
+    qpos = np.column_stack([file.finite(f"q_{n}", arrays[f"q_{n}"], (frames,)) for n in names])
+    qvel = np.column_stack([file.finite(f"dq_{n}", arrays[f"dq_{n}"], (frames,)) for n in names])
     joints = [(n, "slide" if n.endswith(_TRANSLATIONS) else "hinge") for n in names]
     notes = ["its base is three slides and three hinges, not a free joint"]
     if _SPLITS in arrays:
         notes.append(f"it holds several clips one after the other: {arrays[_SPLITS]}")
-    return clip(path, "LocoMuJoCo", hints, fps, joints, qpos, qvel, notes)
+    return file.motion("LocoMuJoCo", fps, joints, qpos, qvel, notes)
 
 
 def _is_loco_mujoco(held: set[str], joints: list[str]) -> bool:
@@ -117,34 +112,34 @@ def read_motion_csv(path: Path, hints: Hints) -> Recording | None:
     """
     if path.suffix != ".csv":
         return None
-    rows = _numbers(path)
+    file = RecordedFile(path, hints)
+    rows = _numbers(file)
     if rows is None:
         return None
-    table = finite(path, "the table", rows, (None, None))
-    fps = number_hint(path, hints, "fps")
+    table = file.finite("the table", rows, (None, None))
+    fps = file.number_hint("fps")
     count = table.shape[1] - 7
     known = G1 if count == len(G1) else None
-    names = joint_hint(path, hints, count, known)
+    names = file.joint_hint(count, known)
     notes = ["the file has no velocities, and no rate of its own"]
     if "joints" not in hints:
         notes.append("29 joints are taken to be those of Unitree's G1 in the order of its motors")
-    order = quaternion_hint(path, hints, "xyzw")
-    qpos = np.hstack([table[:, :3], wxyz(path, table[:, 3:7], order), table[:, 7:]])
+    qpos = np.hstack([table[:, :3], file.quaternions(table[:, 3:7], "xyzw"), table[:, 7:]])
     joints = [(BASE, "free"), *((name, "hinge") for name in names)]
-    return clip(path, "motion CSV", hints, fps, joints, qpos, None, notes)
+    return file.motion("motion CSV", fps, joints, qpos, None, notes)
 
 
-def _numbers(path: Path) -> list[list[float]] | None:
+def _numbers(file: RecordedFile) -> list[list[float]] | None:
     """Rows of numbers; None: there is a header, or it is not a table of a base and joints."""
     try:
-        with path.open(encoding="utf-8") as stream:
-            rows = _rows(path, filter(None, map(str.strip, stream)))
+        with file.path.open(encoding="utf-8") as stream:
+            rows = _rows(file, filter(None, map(str.strip, stream)))
     except (OSError, UnicodeDecodeError):
         return None
     return rows if rows and len(rows[0]) >= _FEWEST else None
 
 
-def _rows(path: Path, lines: Iterable[str]) -> list[list[float]] | None:
+def _rows(file: RecordedFile, lines: Iterable[str]) -> list[list[float]] | None:
     """Line by line: a large table with a header is none after the first."""
     rows: list[list[float]] = []
     for i, line in enumerate(lines):
@@ -153,17 +148,14 @@ def _rows(path: Path, lines: Iterable[str]) -> list[list[float]] | None:
         except ValueError:
             if i == 0:
                 return None
-            raise RecordingError(f"{path.name}: row {i} is not numbers: {line[:60]!r}") from None
+            raise file.error(f"row {i} is not numbers: {line[:60]!r}") from None
         if len(rows[i]) != len(rows[0]):
-            raise RecordingError(
-                f"{path.name}: row {i} has {len(rows[i])} columns, the first {len(rows[0])}"
-            )
+            raise file.error(f"row {i} has {len(rows[i])} columns, the first {len(rows[0])}")
     return rows
 
 
 # Pickled ------------------------------------------------------------------------------------------
 # Pickled motions and recordings: recognised and refused, with the alternative.
-
 
 _SUFFIXES = (".pkl", ".pickle", ".joblib", ".pt", ".pth")
 _PROTOCOLS = tuple(bytes([0x80, version]) for version in range(2, 6))
@@ -182,7 +174,11 @@ def read_pickled(path: Path, hints: Hints) -> None:
     except OSError:
         return
     if path.suffix in _SUFFIXES or head in _PROTOCOLS or _is_torch(path):
-        _refuse(path)
+        raise RecordingError(
+            f"{path.name}: is a pickle, which can run any code when it is loaded and is not read; "
+            "where you trust it, load it yourself and save what it holds with numpy.savez as a "
+            "motion: fps, joint_pos, joint_vel, body_pos_w, body_quat_w (wxyz)"
+        )
 
 
 def _is_torch(path: Path) -> bool:
@@ -190,11 +186,3 @@ def _is_torch(path: Path) -> bool:
         return False
     with zipfile.ZipFile(path) as archive:
         return any(name.endswith("data.pkl") for name in archive.namelist())
-
-
-def _refuse(path: Path) -> NoReturn:
-    raise RecordingError(
-        f"{path.name}: is a pickle, which can run any code when it is loaded and is not read; "
-        "where you trust it, load it yourself and save what it holds with numpy.savez as a motion: "
-        "fps, joint_pos, joint_vel, body_pos_w, body_quat_w (wxyz)"
-    )

@@ -12,20 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from mjrig.components.importers.recordings.reader_helpers import (
+from mjrig.components.importers.recordings.recorded_file import (
     BASE,
     Hints,
-    actor_of,
-    finite,
-    joint_hint,
-    number_hint,
-    quaternion_hint,
-    wxyz,
+    RecordedFile,
+    position_commands,
 )
 from mjrig.core.arrays import FloatArray
 from mjrig.core.errors import MissingExtraError, RecordingError
 from mjrig.core.files.decoding import decoding
-from mjrig.data.recording.recording import RecordedCommands, Recording
+from mjrig.data.recording.recording import Recording
 
 _SUFFIXES = (".msgpack", ".msgpk")
 #: Largest array or text in a frame [bytes].
@@ -42,21 +38,23 @@ def read(path: Path, hints: Hints) -> Recording | None:
     """
     if path.suffix not in _SUFFIXES:
         return None
-    frames = list(_frames(path))
+    file = RecordedFile(path, hints)
+    frames = list(_frames(file))
     if not frames or not all("env_data" in frame for frame in frames):
-        raise RecordingError(f"{path.name}: is not a log of RoboJuDo: a frame has no env_data")
+        raise file.error("is not a log of RoboJuDo: a frame has no env_data")
     config = _config(path)
     dof = config.get("env", {}).get("dof") or {}
-    positions = _column(path, frames, "dof_pos")
-    assert positions is not None
-    names = joint_hint(path, hints, positions.shape[1], dof.get("joint_names"))
-    timestep, every = _timing(path, hints, config)
+    positions = _column(file, frames, "dof_pos")
+    if positions is None:
+        raise file.error("its frames have no dof_pos")
+    names = file.joint_hint(positions.shape[1], dof.get("joint_names"))
+    timestep, every = _timing(file, config)
     steps = np.arange(len(frames), dtype=np.int64) * every
     time = np.asarray(steps * timestep, dtype=np.float64)
     notes = ["a log has no efforts, observations or actions"]
-    qpos, qvel = positions, _column(path, frames, "dof_vel", positions.shape[1])
+    qpos, qvel = positions, _column(file, frames, "dof_vel", positions.shape[1])
     joints = [(name, "hinge") for name in names]
-    base = _base(path, hints, frames, time)
+    base = _base(file, frames, time)
     if base is None:
         notes.append("it has no position of the base: only the joints are read")
     else:
@@ -64,57 +62,53 @@ def read(path: Path, hints: Hints) -> Recording | None:
         qpos = np.hstack([base[0], positions])
         qvel = np.hstack([base[1], qvel]) if qvel is not None else None
         notes.append("the base's velocity is taken from its positions")
-    actor = actor_of(
-        hints, joints, steps, time, qpos, qvel, commands=_commands(path, frames, steps, names)
-    )
-    return Recording(
-        path=path,
-        format="robojudo",
-        timestep=timestep,
-        steps=int(steps[-1]) + every,
-        actors={actor.name: actor},
-        attributes={"source": "robojudo", "config": config},
-        notes=tuple(notes),
-    )
+    commands: dict[str, Any] = {}
+    targets = [frame.get("pd_target") for frame in frames]
+    if all(target is not None for target in targets):
+        position = file.stacked("pd_target", targets, len(names))
+        commands = {"driven": names, "commands": position_commands(steps, position)}
+    actor = file.actor(joints, steps, time, qpos, qvel, **commands)
+    end = int(steps[-1]) + every
+    return file.recording("robojudo", timestep, [actor], notes, steps=end, config=config)
 
 
 # Frames -----------------------------------------------------------------------------------------
 
 
-def _frames(path: Path) -> Iterator[dict[str, Any]]:
+def _frames(file: RecordedFile) -> Iterator[dict[str, Any]]:
     try:
         import msgpack
     except ImportError as error:
         raise MissingExtraError("a msgpack log", "record", error) from error
-    with path.open("rb") as file:
+    with file.path.open("rb") as opened:
         stream = msgpack.Unpacker(
-            file, raw=False, max_buffer_size=_LARGEST, unicode_errors="replace"
+            opened, raw=False, max_buffer_size=_LARGEST, unicode_errors="replace"
         )
         frames = iter(stream)
         for number in count(1):
-            with decoding(path.name, f"frame {number}", problem="is not msgpack"):
+            with decoding(file.path.name, f"frame {number}", problem="is not msgpack"):
                 frame = next(frames, stream)
-                decoded = _decoded(path, frame)
+                decoded = _decoded(file, frame)
             if frame is stream:  # the end
                 return
             if not isinstance(decoded, dict):
-                raise RecordingError(f"{path.name}: frame {number} is not a mapping")
+                raise file.error(f"frame {number} is not a mapping")
             yield decoded
 
 
-def _decoded(path: Path, value: Any) -> Any:
+def _decoded(file: RecordedFile, value: Any) -> Any:
     """Plain data, with encoded arrays decoded."""
     if isinstance(value, dict):
         if _ND in value or "nd" in value:
-            return _array(path, {k.encode() if isinstance(k, str) else k: v
+            return _array(file, {k.encode() if isinstance(k, str) else k: v
                                  for k, v in value.items()})  # fmt: skip
-        return {str(key): _decoded(path, item) for key, item in value.items()}
+        return {str(key): _decoded(file, item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_decoded(path, item) for item in value]
+        return [_decoded(file, item) for item in value]
     return value
 
 
-def _array(path: Path, value: Mapping[bytes, Any]) -> Any:
+def _array(file: RecordedFile, value: Mapping[bytes, Any]) -> Any:
     """An array from its type, shape and bytes.
 
     Raises:
@@ -126,32 +120,20 @@ def _array(path: Path, value: Mapping[bytes, Any]) -> Any:
         shape = tuple(int(n) for n in value.get(_SHAPE, ()))
         data = bytes(value[_DATA])
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise RecordingError(f"{path.name}: an array is broken: {error}") from error
+        raise file.error(f"an array is broken: {error}") from error
     if dtype.kind not in "fiub":
-        raise RecordingError(
-            f"{path.name}: an array of type {dtype} is refused: only numbers are read"
-        )
+        raise file.error(f"an array of type {dtype} is refused: only numbers are read")
     if min(shape, default=0) < 0 or len(data) != dtype.itemsize * math.prod(shape):
-        raise RecordingError(
-            f"{path.name}: an array of shape {shape} and type {dtype} has {len(data)} bytes"
-        )
+        raise file.error(f"an array of shape {shape} and type {dtype} has {len(data)} bytes")
     return np.frombuffer(data, dtype=dtype).reshape(shape)
 
 
 def _column(
-    path: Path, frames: list[dict[str, Any]], key: str, size: int | None = None
+    file: RecordedFile, frames: list[dict[str, Any]], key: str, size: int | None = None
 ) -> FloatArray | None:
     """One value of all frames; None: the first has none."""
     rows = [frame["env_data"].get(key) for frame in frames]
-    if rows[0] is None:
-        if key == "dof_pos":
-            raise RecordingError(f"{path.name}: its frames have no dof_pos")
-        return None
-    try:
-        table = np.stack([np.asarray(row, dtype=np.float64) for row in rows])
-    except (TypeError, ValueError) as error:
-        raise RecordingError(f"{path.name}: {key} differs in shape between frames") from error
-    return finite(path, key, table, (len(frames), size))
+    return None if rows[0] is None else file.stacked(key, rows, size)
 
 
 # Interpretation ---------------------------------------------------------------------------------
@@ -168,49 +150,33 @@ def _config(path: Path) -> dict[str, Any]:
     return config if isinstance(config, dict) else {}
 
 
-def _timing(path: Path, hints: Hints, config: Mapping[str, Any]) -> tuple[float, int]:
+def _timing(file: RecordedFile, config: Mapping[str, Any]) -> tuple[float, int]:
     """Physics timestep [s] and steps per frame."""
     env, policy = config.get("env") or {}, config.get("policy") or {}
-    timestep = number_hint(path, hints, "timestep", env.get("sim_dt") or 0.001)
+    timestep = file.number_hint("timestep", env.get("sim_dt") or 0.001)
     rate = policy.get("freq") if isinstance(policy, Mapping) else None
     decimation = env.get("sim_decimation")
-    if rate is None and decimation is not None and "fps" not in hints:
+    if rate is None and decimation is not None and "fps" not in file.hints:
         return timestep, int(decimation)
-    fps = number_hint(path, hints, "fps", rate)
+    fps = file.number_hint("fps", rate)
     every = round(1.0 / (fps * timestep))
     if every < 1 or abs(every * fps * timestep - 1.0) > 1e-6:
-        raise RecordingError(
-            f"{path.name}: {fps:g} frames per second are no multiple of the timestep {timestep:g} s"
+        raise file.error(
+            f"{fps:g} frames per second are no multiple of the timestep {timestep:g} s"
         )
     return timestep, every
 
 
 def _base(
-    path: Path, hints: Hints, frames: list[dict[str, Any]], time: FloatArray
+    file: RecordedFile, frames: list[dict[str, Any]], time: FloatArray
 ) -> tuple[FloatArray, FloatArray] | None:
     """Pose (7) and velocity (6) of the floating base; None: it is not in the log."""
-    position = _column(path, frames, "base_pos", 3)
-    turned = _column(path, frames, "base_quat", 4)
+    position = _column(file, frames, "base_pos", 3)
+    turned = _column(file, frames, "base_quat", 4)
     if position is None or turned is None:
         return None
-    quaternion = wxyz(path, turned, quaternion_hint(path, hints, "xyzw"))
-    angular = _column(path, frames, "base_ang_vel", 3)
+    quaternion = file.quaternions(turned, "xyzw")
+    angular = _column(file, frames, "base_ang_vel", 3)
     linear = np.gradient(position, time, axis=0) if len(time) > 1 else np.zeros_like(position)
     spin = angular if angular is not None else np.zeros_like(position)
     return np.hstack([position, quaternion]), np.hstack([linear, spin])
-
-
-def _commands(
-    path: Path, frames: list[dict[str, Any]], steps: Any, names: tuple[str, ...]
-) -> tuple[tuple[str, ...], RecordedCommands] | None:
-    targets = [frame.get("pd_target") for frame in frames]
-    if any(t is None for t in targets):
-        return None
-    try:
-        table = np.stack([np.asarray(t, dtype=np.float64) for t in targets])
-    except (TypeError, ValueError) as error:
-        raise RecordingError(f"{path.name}: pd_target differs in shape between frames") from error
-    position = finite(path, "pd_target", table, (len(frames), len(names)))
-    return names, RecordedCommands(
-        steps, position, np.zeros_like(position), np.zeros_like(position)
-    )

@@ -14,18 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from mjrig.components.importers.recordings.reader_helpers import (
+from mjrig.components.importers.recordings.recorded_file import (
     Hints,
-    columns,
-    finite,
-    number_hint,
-    steps_of,
+    RecordedFile,
+    position_commands,
 )
 from mjrig.components.importers.recordings.urlab_recordings import is_urlab
 from mjrig.core.arrays import FloatArray
-from mjrig.core.errors import RecordingError
 from mjrig.core.names import listed, suggestion
-from mjrig.data.recording.recording import ActorRecording, Efforts, RecordedCommands, Recording
+from mjrig.data.recording.recording import Efforts, Recording
 
 JOINT = "{joint}"
 #: Units → how many of the SI unit they are, by quantity.
@@ -46,7 +43,7 @@ def read(path: Path, hints: Hints) -> Recording | None:
     if len(rows) < 1 or not _is_header(rows[0]) or is_urlab(rows[0], rows[1:]):
         return None
     header = [name.strip() for name in rows[0]]
-    return _Table(path, header, rows[1:], hints).recording(hints["columns"])
+    return _Table(path, hints, header, rows[1:]).read(hints["columns"])
 
 
 def _rows(path: Path) -> list[list[str]]:
@@ -94,92 +91,89 @@ def _matching(pattern: str, header: Sequence[str]) -> dict[str, str]:
 # Reading ----------------------------------------------------------------------------------------
 
 
-class _Table:
+class _Table(RecordedFile):
     """The rows of a table, and where its columns are."""
 
     def __init__(
-        self, path: Path, header: Sequence[str], rows: Sequence[Sequence[str]], hints: Hints
+        self, path: Path, hints: Hints, header: Sequence[str], rows: Sequence[Sequence[str]]
     ) -> None:
-        self._path, self._header, self._hints = path, header, hints
+        super().__init__(path, hints)
+        self._header = header
         for i, row in enumerate(rows):
             if len(row) != len(header):
-                many = f"row {i} has {len(row)} columns, the header {len(header)}"
-                raise RecordingError(f"{path.name}: {many}")
+                raise self.error(f"row {i} has {len(row)} columns, the header {len(header)}")
         self._rows = rows
 
-    def _fail(self, text: str) -> RecordingError:
-        return RecordingError(f"{self._path.name}: {text}")
-
-    def recording(self, said: object) -> Recording:
+    def read(self, columns: object) -> Recording:
         """The recording by a mapping of its columns."""
-        if not isinstance(said, Mapping):
+        if not isinstance(columns, Mapping):
             wanted = f'{{time: {self._header[0]}, position: "q_{JOINT}"}}'
-            raise self._fail(f"the hint columns must be a mapping, as in {wanted}; got {said!r}")
+            raise self.error(f"the hint columns must be a mapping, as in {wanted}; got {columns!r}")
         known = ("time", "position", "velocity", "effort", "command", "units")
-        for what in said:
+        for what in columns:
             if what not in known:
-                raise self._fail(f"the hint columns has {what!r}; {suggestion(str(what), known)}")
-        time = said.get("time")
+                raise self.error(f"the hint columns has {what!r}; {suggestion(str(what), known)}")
+        time = columns.get("time")
         names = [n for n in self._header if n != time]
-        places = {w: self._places(w, said[w], names) for w in known[1:-1] if w in said}
-        self._factors = self._units(said.get("units", {}))
+        places = {w: self._places(w, columns[w], names) for w in known[1:-1] if w in columns}
+        self._factors = self._units(columns.get("units", {}))
         if not places.get("position"):
-            raise self._fail("the hint columns names no position of a joint")
+            raise self.error("the hint columns names no position of a joint")
         return self._made(time, places)
 
-    def _places(self, what: str, said: object, names: Sequence[str]) -> dict[str, str]:
+    def _places(self, what: str, choice: object, names: Sequence[str]) -> dict[str, str]:
         """Joint → column of one quantity."""
-        if isinstance(said, str):
-            if JOINT not in said:
-                raise self._fail(f"the hint columns.{what} must have {JOINT} in it, got {said!r}")
-            found = _matching(said, names)
-        elif isinstance(said, Mapping):
-            found = {str(joint): str(column) for joint, column in said.items()}
+        if isinstance(choice, str):
+            if JOINT not in choice:
+                raise self.error(f"the hint columns.{what} must have {JOINT} in it, got {choice!r}")
+            found = _matching(choice, names)
+        elif isinstance(choice, Mapping):
+            found = {str(joint): str(column) for joint, column in choice.items()}
         else:
-            raise self._fail(
-                f"the hint columns.{what} must be a pattern or a mapping, got {said!r}"
+            raise self.error(
+                f"the hint columns.{what} must be a pattern or a mapping, got {choice!r}"
             )
         for column in found.values():
             if column not in self._header:
                 hint = suggestion(column, self._header)
-                raise self._fail(f"the hint columns.{what}: there is no column {column!r}; {hint}")
+                raise self.error(f"the hint columns.{what}: there is no column {column!r}; {hint}")
         if len(set(found.values())) != len(found):
-            raise self._fail(f"the hint columns.{what} names a column twice")
+            raise self.error(f"the hint columns.{what} names a column twice")
         return found
 
-    def _units(self, said: object) -> dict[str, float]:
+    def _units(self, units: object) -> dict[str, float]:
         """How many of the SI unit the numbers of each quantity are."""
         found = {}
-        pairs = said.items() if isinstance(said, Mapping) else [("", said)]
+        pairs = units.items() if isinstance(units, Mapping) else [("", units)]
         for what, unit in ((str(a), str(b)) for a, b in pairs):
             if unit not in _UNITS.get(what, {}):
                 known = "; ".join(f"{w}: {', '.join(units)}" for w, units in _UNITS.items())
-                raise self._fail(f"the hint columns.units has {what}: {unit}; known are {known}")
+                raise self.error(f"the hint columns.units has {what}: {unit}; known are {known}")
             found[what] = _UNITS[what][unit]
         return found
 
     def _column(self, name: str) -> FloatArray:
         place = self._header.index(name)
         values = [row[place] for row in self._rows]
-        return finite(self._path, f"the column {name!r}", values, (None,))
+        return self.finite(f"the column {name!r}", values, (None,))
 
     def _table(self, what: str, places: Mapping[str, str], joints: Sequence[str]) -> FloatArray:
         table = np.stack([self._column(places[joint]) for joint in joints], axis=1)
         return np.asarray(table * self._factors.get(what, 1.0))
 
     def _made(self, time: object, places: Mapping[str, Mapping[str, str]]) -> Recording:
-        path, joints = self._path, list(places["position"])
+        joints = list(places["position"])
         if not self._rows:
-            raise self._fail("has no rows")
+            raise self.error("has no rows")
         for what, found in places.items():
             strange = [joint for joint in found if joint not in joints]
             if strange:
                 text = f"columns.{what} has joints without a position: {listed(strange)}"
-                raise self._fail(f"the hint {text}")
+                raise self.error(f"the hint {text}")
         at = self._times(time)
         usual = float(np.median(np.diff(at))) if len(at) > 1 else 0.002
-        timestep = number_hint(path, self._hints, "timestep", round(usual, 9) or None)
-        steps = steps_of(path, at, timestep)
+        timestep = self.number_hint("timestep", round(usual, 9) or None)
+        steps = self.steps(at, timestep)
         velocity = places.get("velocity", {})
         full = set(velocity) == set(joints)
         speeds = self._table("velocity", velocity, joints) if full else None
@@ -187,32 +181,23 @@ class _Table:
         unused = [name for name in self._header if name and name not in used]
         notes = [f"columns that nothing was made of: {listed(unused)}"] if unused else []
         notes += [] if full else ["it has no velocities of all joints"]
-        actor = ActorRecording(
-            name=str(self._hints.get("robot", "robot")),
-            joints=columns([(joint, "hinge") for joint in joints]),
-            step=steps,
-            time=at - at[0],
-            qpos=self._table("position", places["position"], joints),
-            qvel=speeds,
+        actor = self.actor(
+            [(joint, "hinge") for joint in joints],
+            steps,
+            at - at[0],
+            self._table("position", places["position"], joints),
+            speeds,
             **self._driven(places, steps),
         )
-        return Recording(
-            path=path,
-            format="table",
-            timestep=timestep,
-            steps=int(steps[-1]),
-            actors={actor.name: actor},
-            attributes={"source": "table"},
-            notes=tuple(notes),
-        )
+        return self.recording("table", timestep, [actor], notes)
 
     def _times(self, time: object) -> FloatArray:
         if time is None:
-            step = number_hint(self._path, self._hints, "timestep")
+            step = self.number_hint("timestep")
             return np.asarray(np.arange(len(self._rows)) * step, dtype=np.float64)
         if time not in self._header:
             hint = suggestion(str(time), self._header)
-            raise self._fail(f"the hint columns.time: there is no column {time!r}; {hint}")
+            raise self.error(f"the hint columns.time: there is no column {time!r}; {hint}")
         return self._column(str(time)) * self._factors.get("time", 1.0)
 
     def _driven(self, places: Mapping[str, Mapping[str, str]], steps: Any) -> dict[str, Any]:
@@ -221,11 +206,9 @@ class _Table:
         driven = list(commands or efforts)
         if not driven:
             return {}
-        found: dict[str, Any] = {"actuators": tuple(driven), "driven": tuple(driven)}
+        found: dict[str, Any] = {"driven": tuple(driven)}
         if commands:
-            table = self._table("command", commands, driven)
-            none = np.zeros_like(table)
-            found["commands"] = RecordedCommands(steps, table, none, none)
+            found["commands"] = position_commands(steps, self._table("command", commands, driven))
         if efforts and set(efforts) >= set(driven):
             found["efforts"] = Efforts(steps, self._table("effort", efforts, driven))
         return found

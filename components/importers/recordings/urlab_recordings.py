@@ -9,17 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from mjrig.components.importers.recordings.reader_helpers import (
-    Hints,
-    actor_of,
-    finite,
-    number_hint,
-    quaternion_hint,
-    steps_of,
-    wxyz,
-)
+from mjrig.components.importers.recordings.recorded_file import SIZES, Hints, Joints, RecordedFile
 from mjrig.core.arrays import FloatArray
-from mjrig.core.errors import RecordingError
 from mjrig.data.recording.recording import Recording
 
 #: The step URLab takes where a file has no times [s].
@@ -28,7 +19,6 @@ _TIME = ("time", "timestamp")
 _CAMERA = re.compile(r"cam_(x|y|z|pitch|yaw|roll)", re.IGNORECASE)
 _PART = re.compile(r"(.+)\[(\d+)\]")
 _KIND = {7: "free", 4: "ball", 1: "hinge"}
-_DOF = {7: 6, 4: 3, 1: 1}
 _LACKS = "URLab records no setpoints, gains or efforts"
 #: Start of the header of mjrig's own CSV, which has another reader.
 _OURS = "#"
@@ -43,8 +33,8 @@ def read_csv(path: Path, hints: Hints) -> Recording | None:
     if path.suffix != ".csv":
         return None
     try:
-        with path.open(newline="", encoding="utf-8") as file:
-            lines = filter(None, csv.reader(file))
+        with path.open(newline="", encoding="utf-8") as opened:
+            lines = filter(None, csv.reader(opened))
             header = [name.strip() for name in next(lines, [])]
             if not _has_camera(header) and not _poses(header):  # a large table of something else
                 return None
@@ -54,11 +44,12 @@ def read_csv(path: Path, hints: Hints) -> Recording | None:
     named = [n for n in header if n.lower() not in _TIME and not _CAMERA.fullmatch(n)]
     if not named or not is_urlab(header, rows):
         return None
-    joints = _joints(path, named)
-    table = _table(path, rows, len(header))
+    file = RecordedFile(path, hints)
+    joints = _joints(file, named)
+    table = _table(file, rows, len(header))
     places = {name: i for i, name in enumerate(header)}
     times = [places[n] for n in header if n.lower() in _TIME]
-    step = number_hint(path, hints, "timestep", TIMESTEP)
+    step = file.number_hint("timestep", TIMESTEP)
     rows_at = np.arange(len(table)) * step
     time = np.asarray(table[:, times[0]] if times else rows_at, dtype=np.float64)
     keep = np.concatenate([[True], np.diff(time) != 0.0])  # rows repeat while it is paused
@@ -67,7 +58,7 @@ def read_csv(path: Path, hints: Hints) -> Recording | None:
     notes = [_LACKS, "it has no velocities"]
     if not times:
         notes.append(f"it has no times: one row per {step:g} s")
-    return _recording(path, hints, kinds, time[keep], qpos, None, notes)
+    return _recording(file, kinds, time[keep], qpos, None, notes)
 
 
 def is_urlab(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
@@ -103,7 +94,7 @@ def _is_pose(places: Sequence[int], rows: Sequence[Sequence[str]]) -> bool:
     return bool(np.all(np.abs(np.linalg.norm(turns, axis=1) - 1.0) < 0.01)) if len(turns) else True
 
 
-def _joints(path: Path, named: Sequence[str]) -> dict[str, list[str]]:
+def _joints(file: RecordedFile, named: Sequence[str]) -> dict[str, list[str]]:
     """Joint → its columns."""
     joints: dict[str, list[str]] = {}
     for name in named:
@@ -111,23 +102,21 @@ def _joints(path: Path, named: Sequence[str]) -> dict[str, list[str]]:
         joint = part.group(1) if part else name
         cells = joints.setdefault(joint, [])
         if (part and int(part.group(2)) != len(cells)) or (not part and cells):
-            raise RecordingError(f"{path.name}: the column {name!r} is duplicated or out of order")
+            raise file.error(f"the column {name!r} is duplicated or out of order")
         cells.append(name)
     for joint, cells in joints.items():
         if len(cells) not in _KIND:
-            raise RecordingError(
-                f"{path.name}: {joint!r} has {len(cells)} columns; 1, 4 or 7 make a joint"
-            )
+            raise file.error(f"{joint!r} has {len(cells)} columns; 1, 4 or 7 make a joint")
     return joints
 
 
-def _table(path: Path, rows: Sequence[Sequence[str]], width: int) -> FloatArray:
+def _table(file: RecordedFile, rows: Sequence[Sequence[str]], width: int) -> FloatArray:
     for i, row in enumerate(rows):
         if len(row) != width:
-            raise RecordingError(f"{path.name}: row {i} has {len(row)} columns, the header {width}")
+            raise file.error(f"row {i} has {len(row)} columns, the header {width}")
     if not rows:
-        raise RecordingError(f"{path.name}: has no rows")
-    return finite(path, "the table", rows, (None, width))
+        raise file.error("has no rows")
+    return file.finite("the table", rows, (None, width))
 
 
 def read_json(path: Path, hints: Hints) -> Recording | None:
@@ -145,13 +134,14 @@ def read_json(path: Path, hints: Hints) -> Recording | None:
     frames = _get(data, "frames")
     if not isinstance(frames, list) or not frames or _get(frames[0], "jointStates") is None:
         return None
+    file = RecordedFile(path, hints)
     try:
-        return _frames(path, hints, frames)
+        return _frames(file, frames)
     except (TypeError, ValueError, AttributeError) as error:
-        raise RecordingError(f"{path.name}: a frame differs from the others: {error}") from error
+        raise file.error(f"a frame differs from the others: {error}") from error
 
 
-def _frames(path: Path, hints: Hints, frames: list[Any]) -> Recording:
+def _frames(file: RecordedFile, frames: list[Any]) -> Recording:
     kept, last = [], None
     for frame in frames:
         now = _get(frame, "timestamp")
@@ -159,31 +149,29 @@ def _frames(path: Path, hints: Hints, frames: list[Any]) -> Recording:
             kept.append(frame)
         last = now
     if not kept:
-        raise RecordingError(f"{path.name}: has no frames")
+        raise file.error("has no frames")
     names = list(_get(kept[0], "jointStates"))
     rows, speeds, times = [], [], []
     for i, frame in enumerate(kept):
         states = _get(frame, "jointStates")
         if set(states) != set(names):
-            raise RecordingError(f"{path.name}: frame {i} has other joints than the first")
+            raise file.error(f"frame {i} has other joints than the first")
         rows.append([v for n in names for v in _get(states[n], "qPos")])
         speeds.append([v for n in names for v in _get(states[n], "qVel") or []])
         times.append(float(_get(frame, "timestamp")))
     sizes = {n: len(_get(_get(kept[0], "jointStates")[n], "qPos")) for n in names}
     odd = next((n for n in names if sizes[n] not in _KIND), None)
     if odd is not None:
-        raise RecordingError(
-            f"{path.name}: {odd!r} has {sizes[odd]} positions; 1, 4 or 7 make a joint"
-        )
+        raise file.error(f"{odd!r} has {sizes[odd]} positions; 1, 4 or 7 make a joint")
     if len({len(row) for row in rows}) > 1:
-        raise RecordingError(f"{path.name}: the frames have different numbers of positions")
-    dofs = sum(_DOF[n] for n in sizes.values())
-    qpos = finite(path, "qPos", rows, (len(kept), sum(sizes.values())))
+        raise file.error("the frames have different numbers of positions")
+    dofs = sum(SIZES[_KIND[n]][1] for n in sizes.values())
+    qpos = file.finite("qPos", rows, (len(kept), sum(sizes.values())))
     full = all(len(row) == dofs for row in speeds)
-    qvel = finite(path, "qVel", speeds, (len(kept), dofs)) if full else None
+    qvel = file.finite("qVel", speeds, (len(kept), dofs)) if full else None
     kinds = [(name, _KIND[sizes[name]]) for name in names]
     notes = [_LACKS] if full else [_LACKS, "not all joints have velocities"]
-    return _recording(path, hints, kinds, np.array(times), qpos, qvel, notes)
+    return _recording(file, kinds, np.array(times), qpos, qvel, notes)
 
 
 def _get(data: Any, key: str) -> Any:
@@ -194,32 +182,21 @@ def _get(data: Any, key: str) -> Any:
 
 
 def _recording(
-    path: Path,
-    hints: Hints,
-    joints: Sequence[tuple[str, str]],
+    file: RecordedFile,
+    joints: Joints,
     time: FloatArray,
     qpos: FloatArray,
     qvel: FloatArray | None,
     notes: Sequence[str],
 ) -> Recording:
-    order = quaternion_hint(path, hints, "wxyz")
     start, qpos = 0, qpos.copy()
     for _, kind in joints:
-        size = {"free": 7, "ball": 4, "hinge": 1}[kind]
+        size, _ = SIZES[kind]
         if size > 1:
             turned = slice(start + size - 4, start + size)
-            qpos[:, turned] = wxyz(path, qpos[:, turned], order)
+            qpos[:, turned] = file.quaternions(qpos[:, turned], "wxyz")
         start += size
     usual = float(np.median(np.diff(time))) if len(time) > 1 else TIMESTEP
-    timestep = number_hint(path, hints, "timestep", round(usual, 6) or TIMESTEP)
-    steps = steps_of(path, time, timestep)
-    actor = actor_of(hints, joints, steps, time - time[0], qpos, qvel)
-    return Recording(
-        path=path,
-        format="urlab",
-        timestep=timestep,
-        steps=int(steps[-1]),
-        actors={actor.name: actor},
-        attributes={"source": "urlab"},
-        notes=tuple(notes),
-    )
+    timestep = file.number_hint("timestep", round(usual, 6) or TIMESTEP)
+    actor = file.actor(joints, file.steps(time, timestep), time - time[0], qpos, qvel)
+    return file.recording("urlab", timestep, [actor], notes)

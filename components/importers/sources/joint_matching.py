@@ -1,12 +1,16 @@
-"""Matching of a policy's joints to the model's, and detection of a different robot."""
+"""ImportCase: a policy on a robot; its joints in the model, or the signs of a different robot."""
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
 
 from mjrig.components.importers.sources.policy_description import FoundPolicy, ValueOrder
 from mjrig.components.importers.sources.robot import Robot
-from mjrig.core.errors import BindingError, Wording, option
+from mjrig.components.importers.sources.source import PolicySource
+from mjrig.core.errors import BindingError, SceneError, Wording, option
 from mjrig.core.names import how_many, listed, nearest
 
 #: Synonyms in joint names of other files.
@@ -16,6 +20,13 @@ _SUFFIXES = ("_joint", "_motor", "_act", "_actuator")
 _KNOWN = ("a1", "aliengo", "anymal", "apollo", "atlas", "b1", "b2", "b2w", "berkeley", "cassie",
           "go1", "go2", "go2w", "g1", "gr1t1", "gr1t2", "h1", "h1_2", "h2", "k1", "leap", "lite3",
           "n1", "op3", "r1", "spot", "t1", "tita")  # fmt: skip
+
+
+Value = TypeVar("Value")
+#: Largest deviation of a tick from a whole number of steps.
+ROUNDING = 1e-6
+#: Usual timesteps, tried where neither file nor model has one that divides the tick [s].
+USUAL = (0.002, 0.001, 0.005, 0.0025, 0.004)
 
 
 @dataclass(frozen=True)
@@ -31,6 +42,56 @@ class Matched:
     joints: tuple[str, ...]
     aliases: dict[str, str]
     extra: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ImportCase:
+    """A policy, the files it is from, and its joints in the model."""
+
+    source: PolicySource
+    found: FoundPolicy
+    matched: Matched
+
+    @property
+    def robot(self) -> Robot:
+        """The robot."""
+        return self.source.robot
+
+    def by_joint(self, values: Sequence[Value]) -> dict[str, Value]:
+        """Values in policy order by the joints of the model."""
+        return dict(zip(self.matched.joints, values, strict=True))
+
+    @property
+    def pose(self) -> dict[str, float]:
+        """The default pose by joint."""
+        return self.by_joint(self.found.default)
+
+    @cached_property
+    def timing(self) -> tuple[float, int]:
+        """Timestep [s] and physics steps per tick.
+
+        Raises:
+            SceneError: the tick is not a whole number of steps.
+        """
+        tick, timestep = self.found.tick, self.found.timestep
+        for candidate in (self.robot.timestep, *USUAL) if timestep is None else (timestep,):
+            steps = _steps(tick, candidate)
+            if steps is not None:
+                return candidate, steps
+        if timestep is None:
+            raise SceneError(f"no usual timestep divides the policy's tick of {tick:g} s")
+        raise SceneError(
+            f"the policy acts every {tick:g} s, which is no multiple of its timestep "
+            f"of {timestep:g} s"
+        )
+
+
+def _steps(tick: float, timestep: float) -> int | None:
+    ratio = tick / timestep
+    if not math.isfinite(ratio):
+        return None
+    steps = round(ratio)
+    return steps if steps >= 1 and abs(ratio - steps) < ROUNDING * steps else None
 
 
 def match(found: FoundPolicy, robot: Robot) -> Matched:
@@ -127,15 +188,17 @@ def essence(name: str) -> str:
     return text
 
 
-def other_robot(found: FoundPolicy, robot: Robot, said: str = "") -> str:
+def other_robot(found: FoundPolicy, robot: Robot, robot_name: str = "") -> str:
     """A text if the files and the model's name are of different robots; or empty.
 
-    Names of files and folders are hints only; `said` is the robot by a user, who knows.
+    Names of files and folders are hints only; `robot_name` is the robot by a user, who knows.
     """
     theirs = known_robot(found.robot)
-    if said:
-        if theirs and theirs != (known_robot(said) or said.lower()):
-            return f"the files are for the robot {theirs!r}, not for {said!r}, which was chosen"
+    if robot_name:
+        if theirs and theirs != (known_robot(robot_name) or robot_name.lower()):
+            return (
+                f"the files are for the robot {theirs!r}, not for {robot_name!r}, which was chosen"
+            )
         return ""
     names = {known_robot(robot.path.resolve().parent.name), known_robot(robot.path.stem)} - {""}
     if theirs and names and theirs not in names:

@@ -21,7 +21,7 @@ class ValueOrder(StrEnum):
     NAMES = "names"
     #: The i-th is the i-th actuated joint of the model.
     INDEX = "index"
-    #: The i-th is a place in the list of motors: the model's actuators.
+    #: The i-th is an index into the list of motors: the model's actuators.
     MOTORS = "motors"
 
 
@@ -86,10 +86,8 @@ class FoundPolicy:
     Attributes:
         stack: name of the stack.
         robot: the robot the files are for, as far as they name it.
-        count: number of joints the policy drives.
-        order: how they are identified.
-        names: their names in the source, if it has any.
-        motors: with `Order.MOTORS`, their places among the motors.
+        names: the joints the policy drives, if the source names them.
+        motors: else their indices among the motors; without both they are the model's, in order.
         timestep: physics timestep [s]; None: not in the files.
         tick: from one action to the next [s].
         phase, state, default, start, terms, action, command: as in policy.yaml.
@@ -118,8 +116,6 @@ class FoundPolicy:
 
     stack: str
     robot: str = ""
-    count: int
-    order: ValueOrder
     names: tuple[str, ...] = ()
     motors: tuple[int, ...] = ()
     timestep: float | None
@@ -157,9 +153,93 @@ class FoundPolicy:
     assumed: tuple[str | Wording, ...] = ()
 
     @property
+    def count(self) -> int:
+        """Number of joints the policy drives."""
+        return len(self.names or self.motors or self.default)
+
+    @property
+    def order(self) -> ValueOrder:
+        """How they are identified: by name where the source has names."""
+        if self.names:
+            return ValueOrder.NAMES
+        return ValueOrder.MOTORS if self.motors else ValueOrder.INDEX
+
+    @property
     def observation_size(self) -> int:
         """Number of values of all terms."""
         return sum(term.length for term in self.terms)
+
+
+# Observation terms and commands -----------------------------------------------------------------
+
+#: Values of a term that do not depend on the robot; `n` is one per joint.
+_SIZES = {
+    "BaseAngularVelocity": "3",
+    "BaseLinearVelocity": "3",
+    "BaseOrientation": "4",
+    "ProjectedGravity": "3",
+    "JointPositions": "n",
+    "JointVelocities": "n",
+    "JointTargetErrors": "n",
+    "LastAction": "n",
+    "MotionJoints": "2n",
+    "MotionPhase": "1",
+    "MotionAnchorPosition": "3",
+    "MotionAnchorOrientation": "6",
+}
+
+
+def term_size(data: Mapping[str, Any], count: int, commands: int = 3) -> int | None:
+    """Number of values of an entry of policy.yaml; None: it depends on the model."""
+    kind = data["type"]
+    if kind == "CommandTerm":
+        return commands
+    if kind == "GaitPhase":
+        phases = len(data.get("offsets", [0.0]))
+        return phases if data.get("form") == "phase" else 2 * phases
+    if "joints" in data:
+        return len(data["joints"])
+    text = _SIZES.get(kind)
+    if text is None:
+        return None
+    return {"n": count, "2n": 2 * count}.get(text) or int(text)
+
+
+def term(kind: str, size: int, scale: float | Values | None = None, **more: Any) -> Term:
+    """A term of `size` values; a scale of one is dropped, and so is every None."""
+    data: dict[str, Any] = {"type": kind}
+    if scale is not None:
+        small = scale if isinstance(scale, float | int) else compact(scale)
+        if small != 1.0:
+            data["scale"] = small
+    history = more.pop("history", 1)
+    data.update({key: value for key, value in more.items() if value is not None})
+    if history > 1:
+        data["history"] = history
+    return Term(data, size, history)
+
+
+class TermMaker:
+    """Makes the terms of a policy that drives `count` joints; their sizes follow from the type.
+
+    Args:
+        commands: number of values of its command.
+        history: samples of every term, unless the term has another number.
+    """
+
+    def __init__(self, count: int, commands: int = 3, history: int = 1) -> None:
+        self._count, self._commands, self._history = count, commands, history
+
+    def __call__(self, kind: str, scale: float | Values | None = None, **more: Any) -> Term:
+        size = term_size({"type": kind, **more}, self._count, self._commands)
+        assert size is not None, kind
+        return term(kind, size, scale, **{"history": self._history, **more})
+
+
+def velocity_command(**more: Any) -> dict[str, Any]:
+    """`command` of a policy that follows velocities; values that are None are dropped."""
+    given = {key: value for key, value in more.items() if value is not None}
+    return {"names": ["vx", "vy", "wz"], **given}
 
 
 def compact(values: Values) -> float | list[float]:

@@ -1,5 +1,6 @@
 """The robot of an import: the model as mjrig builds it, with the quantities a policy needs."""
 
+import math
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
@@ -181,6 +182,10 @@ class Robot:
             )
         mujoco.mj_kinematics(self.model, data)
         return -min(self._lowest_points(data, root), default=0.0)
+
+    def floor_height(self, pose: Mapping[str, float]) -> float:
+        """The same to the millimetre, and not below the floor [m]."""
+        return math.ceil(self.standing_height(pose) * 1000.0) / 1000.0
 
     def _lowest_points(self, data: Any, root: int) -> Iterator[float]:
         model = self.model

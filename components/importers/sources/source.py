@@ -1,5 +1,6 @@
 """Source: the files of one import that belong together, opened before their stack is known."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from hashlib import sha256
@@ -9,15 +10,14 @@ from typing import Any
 
 from mjrig.components.importers.sources.overrides import Overrides
 from mjrig.components.importers.sources.robot import Robot
-from mjrig.components.importers.sources.vendor_file import LEGGED_GYM, VendorFile
+from mjrig.components.importers.sources.vendor_file import LEGGED_GYM, VendorEntry, VendorFile
 from mjrig.components.laws.onnx_file import OnnxFile, OnnxGraph, read_graph
 from mjrig.components.policies.checkpoints import is_torchscript, what_else
+from mjrig.components.policies.network import carried_output
 from mjrig.core.errors import SceneError
-from mjrig.core.names import listed
+from mjrig.core.names import listed, suggestion
 
 # Run folder ---------------------------------------------------------------------------------------
-# Files of a run that belong together: a folder for its files, and what lies beside a file.
-
 
 ENV, AGENT, DEPLOY = "env.yaml", "agent.yaml", "deploy.yaml"
 _DESCRIPTORS = "*IO_descriptors.yaml"
@@ -86,8 +86,6 @@ def _beside(env: Path) -> Iterator[Path]:
 
 
 # Source -------------------------------------------------------------------------------------------
-# Source: the opened files of one import, before their stack is recognised.
-
 
 NETWORKS = (".onnx", ".pt")
 
@@ -186,30 +184,156 @@ class NetworkFile:
         for name in self.inputs:
             if name == self.observation or name.startswith("time"):
                 continue
-            out = _partner(name, self.outputs)
+            out = carried_output(name, self.outputs)
             if out:
                 pairs[name] = out
         return pairs
 
 
-def _partner(name: str, outputs: Sequence[str]) -> str:
-    """`h_in` → `h_out`, `hidden_state_in` → `hidden_state_out`, `h0` → `hn`."""
-    wanted = (name.replace("_in", "_out"), name.replace("in_", "out_"), f"{name}_out",
-              name.replace("0", "n"), f"next_{name}")  # fmt: skip
-    return next((w for w in wanted if w != name and w in outputs), "")
+# Metadata ---------------------------------------------------------------------------------------
+
+_NAMED = ("joint_names", "observation_names", "command_names", "body_names")
+
+
+class Metadata:
+    """Metadata of the exporters of BeyondMimic and mjlab: lists as texts; errors name file and key.
+
+    Entries are separated by commas. A list inside of an entry is `-inf;inf` by the present
+    exporter, and Python's `[-inf, inf]` or `(-inf, inf)` by older ones.
+    """
+
+    def __init__(self, file: str, texts: Mapping[str, str]) -> None:
+        self.file, self.texts = file, texts
+
+    def error(self, key: str, problem: str) -> SceneError:
+        """An error about one key."""
+        return SceneError(f"{self.file}: metadata {key!r} {problem}")
+
+    def __contains__(self, key: str) -> bool:
+        return bool(self.texts.get(key, "").strip())
+
+    def names(self, key: str) -> list[str]:
+        """A list of names.
+
+        Raises:
+            SceneError: it is missing, or a name is listed twice.
+        """
+        names = [n.strip("'\" ") for n in self._items(key)]
+        for i, name in enumerate(names):
+            if name in names[:i]:
+                raise self.error(key, f"has the name {name!r} twice")
+        return names
+
+    def numbers(self, key: str, size: int, *, finite: bool = True) -> list[float]:
+        """One number per entry; a single one stands for all.
+
+        Raises:
+            SceneError: it is missing, of the wrong length, or not a list of numbers.
+        """
+        values = [self._number(key, part) for text in self._items(key) for part in _inner(text)]
+        if finite and not all(map(math.isfinite, values)):
+            raise self.error(key, f"must be finite, got {self.texts[key]!r}")
+        if len(values) == 1:
+            return values * size
+        if len(values) != size:
+            raise self.error(key, f"has {len(values)} values, needs {size}")
+        return values
+
+    def lists(self, key: str, size: int) -> list[list[float]]:
+        """One list of numbers per entry; empty where the text is None.
+
+        Raises:
+            SceneError: it is missing, has another number of entries, or is not of numbers.
+        """
+        found = [[self._number(key, part) for part in _inner(text)] for text in self._items(key)]
+        if len(found) == 1 and size > 1:
+            found = [list(found[0]) for _ in range(size)]
+        if len(found) != size:
+            raise self.error(key, f"has {len(found)} entries, needs {size}")
+        return found
+
+    def pairs(self, key: str, size: int) -> list[list[float] | None]:
+        """Pairs [low, high]; None where both are infinite or the text is None.
+
+        Raises:
+            SceneError: it is missing, has another number of pairs, or is not of pairs.
+        """
+        entries = [[self._number(key, part) for part in _inner(text)] for text in self._items(key)]
+        if len(entries) == 2 * size and all(len(entry) == 1 for entry in entries):
+            entries = [[*low, *high] for low, high in zip(entries[::2], entries[1::2], strict=True)]
+        if len(entries) != size:
+            raise self.error(key, f"has {len(entries)} pairs, needs {size}")
+        odd = next((entry for entry in entries if entry and len(entry) != 2), None)
+        if odd is not None:
+            raise self.error(key, f"must be pairs, got {odd}")
+        return [entry if entry and not all(map(math.isinf, entry)) else None for entry in entries]
+
+    def _items(self, key: str) -> list[str]:
+        if key not in self:
+            raise self.error(key, f"is missing; {suggestion(key, self.texts, label='has')}")
+        found = _split(self.texts[key].strip())
+        # Names never hold a semicolon: a list without commas has these between its entries.
+        return _split(found[0], ";") if len(found) == 1 and key in _NAMED else found
+
+    def _number(self, key: str, text: str) -> float:
+        words = {"true": 1.0, "false": 0.0}
+        try:
+            value = words.get(text.strip().lower())
+            value = float(text.strip("[]() ")) if value is None else value
+        except ValueError:
+            raise self.error(key, f"must be numbers, got {text!r}") from None
+        if math.isnan(value):
+            raise self.error(key, f"must be numbers, got {text!r}")
+        return value
+
+
+def _inner(text: str) -> list[str]:
+    """The numbers of one entry: `2;2;1`, `[2, 2, 1]`, `2`; none for None."""
+    inner = text.strip("[]() ")
+    if inner in ("None", ""):
+        return []
+    return _split(inner, ";" if ";" in inner else ",")
+
+
+def _split(text: str, separator: str = ",") -> list[str]:
+    """Items between separators that are not inside brackets; brackets around it all are dropped."""
+    if text.startswith("[") and text.endswith("]") and _depth_ends_late(text):
+        text = text[1:-1]
+    items, depth, start = [], 0, 0
+    for i, letter in enumerate(text):
+        depth += (letter in "[(") - (letter in "])")
+        if letter == separator and depth == 0:
+            items.append(text[start:i].strip())
+            start = i + 1
+    items.append(text[start:].strip())
+    return [item for item in items if item]
+
+
+def _depth_ends_late(text: str) -> bool:
+    """Whether the first bracket is closed by the last one."""
+    depth = 0
+    for i, letter in enumerate(text):
+        depth += (letter == "[") - (letter == "]")
+        if depth == 0:
+            return i == len(text) - 1
+    return False
+
+
+# Source -------------------------------------------------------------------------------------------
 
 
 class PolicySource:
-    """The input of an import: configurations, a network, the robot, and what the user said."""
+    """The input of an import: configurations, a network, the robot, and the user's overrides."""
 
     def __init__(
         self,
         configs: Sequence[VendorFile],
         network: NetworkFile | None,
         robot: Robot,
-        said: Overrides,
+        overrides: Overrides,
     ) -> None:
-        self.configs, self.network, self.robot, self.said = tuple(configs), network, robot, said
+        self.configs, self.network = tuple(configs), network
+        self.robot, self.overrides = robot, overrides
         #: Files that were found beside those that were given.
         self.unnamed: tuple[Path, ...] = ()
 
@@ -220,6 +344,17 @@ class PolicySource:
         if self.network:
             found |= self.network.digests
         return found
+
+    def root(self, *keys: str) -> VendorEntry:
+        """The content of the configuration that has all of these keys at the top.
+
+        Raises:
+            SceneError: there is none.
+        """
+        config = self.one(*keys)
+        if config is None:
+            raise SceneError(f"{listed(self.files)}: has no {listed(keys)}")
+        return config.root
 
     def one(self, *keys: str) -> VendorFile | None:
         """The configuration that has all of these keys at the top, if there is one."""
@@ -252,7 +387,7 @@ def refuse_training(config: VendorFile) -> None:
 
 
 def open_files(
-    paths: Sequence[Path], network: Path | None, robot: Robot, said: Overrides
+    paths: Sequence[Path], network: Path | None, robot: Robot, overrides: Overrides
 ) -> PolicySource:
     """Open the given files; a network may be among the configurations.
 
@@ -270,4 +405,4 @@ def open_files(
     opened = [VendorFile(path) for path in configs]
     for config in opened:
         refuse_training(config)
-    return PolicySource(opened, NetworkFile(networks[0]) if networks else None, robot, said)
+    return PolicySource(opened, NetworkFile(networks[0]) if networks else None, robot, overrides)

@@ -32,7 +32,6 @@ from mjrig.core.yaml_text.yaml_document import MAX_CHARACTERS, Document, Keys, T
 # Vendor document ----------------------------------------------------------------------------------
 # YAML with Python tags, read as the data behind the tags; nothing is ever constructed.
 
-
 _YAML = "tag:yaml.org,2002:"
 _PYTHON = f"{_YAML}python/"
 _COLLECTIONS = {yaml.MappingNode: "map", yaml.SequenceNode: "seq"}
@@ -77,8 +76,6 @@ class VendorDocument(Document):
 
 
 # Vendor file --------------------------------------------------------------------------------------
-# Python tags in YAML: `vendor_document`.
-
 
 _MISSING = object()
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
@@ -185,6 +182,20 @@ class VendorEntry:
             raise self.error(f"{key!r} is missing; {suggestion(key, data, label='has')}")
         return VendorEntry(self.document, (*self.path, key), data[key])
 
+    def get(self, key: str) -> "VendorEntry | None":
+        """The value of a key; None: the file gives none."""
+        return self.at(key) if key in self else None
+
+    def section(self, key: str) -> "VendorEntry | None":
+        """A mapping under a key; None: there is none, or something else."""
+        entry = self.get(key)
+        return entry if entry is not None and isinstance(entry.data, dict) else None
+
+    def flag(self, key: str) -> bool | None:
+        """A boolean under a key; None: there is none."""
+        value = self.mapping().get(key)
+        return value if isinstance(value, bool) else None
+
     def entries(self) -> Iterator[tuple[str, "VendorEntry"]]:
         """Keys and values of a mapping."""
         for key in self.mapping():
@@ -214,8 +225,16 @@ class VendorEntry:
             raise self.at(key).error(f"must be a whole number >= 1, got {value:g}")
         return int(value)
 
-    def numbers(self, key: str, size: int | None = None, what: str = "joint") -> list[float]:
+    def numbers(
+        self,
+        key: str,
+        size: int | None = None,
+        what: str = "joint",
+        default: Sequence[float] | None = None,
+    ) -> list[float]:
         """A list of finite numbers under a key; one number stands for all where a size is known."""
+        if default is not None and key not in self:
+            return list(default)
         entry = self.at(key)
         if size is not None and _number(entry.data) is not None:
             return [entry.as_number()] * size
@@ -249,6 +268,10 @@ class VendorEntry:
         """A text under a key."""
         return str(self.at(key).data) if key in self else default
 
+    def one_or_more(self) -> "list[VendorEntry]":
+        """The items of a list; a text stands for a list of one."""
+        return [self] if isinstance(self.data, str) else self.items()
+
     def items(self) -> "list[VendorEntry]":
         """The items of a list."""
         if isinstance(self.data, str) or not isinstance(self.data, Sequence):
@@ -277,7 +300,6 @@ def _short(value: object) -> str:
 
 # Unread -------------------------------------------------------------------------------------------
 # Fields of a configuration that no reader knows: they are listed, never dropped.
-
 
 #: Values that switch a field off.
 _OFF: tuple[Any, ...] = (None, False, 0, "", [], {})

@@ -6,13 +6,17 @@ last two follow from the first three; where kd does not agree they do not.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from mjrig.components.importers.sources import terms
-from mjrig.components.importers.sources.onnx_metadata import Metadata
-from mjrig.components.importers.sources.policy_description import FoundPolicy, Term, ValueOrder
-from mjrig.components.importers.sources.source import NetworkFile, PolicySource
+from mjrig.components.importers.sources.policy_description import (
+    FoundPolicy,
+    Term,
+    term,
+    term_size,
+    velocity_command,
+)
+from mjrig.components.importers.sources.source import Metadata, NetworkFile, PolicySource
 from mjrig.core.errors import option
 from mjrig.core.names import listed, suggestion
 
@@ -38,31 +42,29 @@ def read(source: PolicySource) -> FoundPolicy:
     """
     network = source.network
     assert network is not None
-    said = Metadata(network.path.name, network.metadata)
-    names = said.names("joint_names")
+    metadata = Metadata(network.path.name, network.metadata)
+    names = metadata.names("joint_names")
     count = len(names)
-    kp, kv = said.numbers("joint_stiffness", count), said.numbers("joint_damping", count)
-    scale = said.numbers("action_scale", count)
+    kp, kv = metadata.numbers("joint_stiffness", count), metadata.numbers("joint_damping", count)
+    scale = metadata.numbers("action_scale", count)
     trained, agrees = recovered(kp, kv, scale)
-    tracks = "motion" in said.texts.get("command_names", "") or "time_step" in network.inputs
-    found, assumed = _MetadataTerms(said, source, count, tracks).all()
+    tracks = "motion" in metadata.texts.get("command_names", "") or "time_step" in network.inputs
+    found, assumed = _MetadataTerms(metadata, source, count, tracks).all()
     return FoundPolicy(
         stack="beyond_mimic" if tracks else "mjlab",
-        count=count,
-        order=ValueOrder.NAMES,
         names=tuple(names),
         timestep=TIMESTEP,
         tick=TIMESTEP * DECIMATION,
         kp=kp,
         kv=kv,
-        default=said.numbers("default_joint_pos", count),
+        default=metadata.numbers("default_joint_pos", count),
         terms=found,
         history={"order": "oldest_first", "fill": "first", "by": "term"},
         action={"scale": scale, "dtype": "float32"},
-        command={} if tracks else {"names": ["vx", "vy", "wz"]},
+        command={} if tracks else velocity_command(),
         trained={"kp": kp, "kv": kv, **trained},
         recovered=tuple(trained),
-        network=_motion(said, network) if tracks else {},
+        network=_motion(metadata, network) if tracks else {},
         notes=(
             "effort limits and armature were recovered from stiffness, damping and action scale"
             if agrees
@@ -107,17 +109,17 @@ def _effort(scale: float, kp: float) -> float:
 
 # Observations -----------------------------------------------------------------------------------
 
-_TERMS: Mapping[str, Callable[[int], tuple[str, int]]] = {
-    "motion_anchor_pos_b": lambda n: ("MotionAnchorPosition", 3),
-    "motion_anchor_ori_b": lambda n: ("MotionAnchorOrientation", 6),
-    "base_lin_vel": lambda n: ("BaseLinearVelocity", 3),
-    "base_ang_vel": lambda n: ("BaseAngularVelocity", 3),
-    "base_quat": lambda n: ("BaseOrientation", 4),
-    "projected_gravity": lambda n: ("ProjectedGravity", 3),
-    "joint_pos": lambda n: ("JointPositions", n),
-    "joint_vel": lambda n: ("JointVelocities", n),
-    "actions": lambda n: ("LastAction", n),
-    "last_action": lambda n: ("LastAction", n),
+_TERMS = {
+    "motion_anchor_pos_b": "MotionAnchorPosition",
+    "motion_anchor_ori_b": "MotionAnchorOrientation",
+    "base_lin_vel": "BaseLinearVelocity",
+    "base_ang_vel": "BaseAngularVelocity",
+    "base_quat": "BaseOrientation",
+    "projected_gravity": "ProjectedGravity",
+    "joint_pos": "JointPositions",
+    "joint_vel": "JointVelocities",
+    "actions": "LastAction",
+    "last_action": "LastAction",
 }
 _SCAN = "height_scan"
 #: Rays of this family's scan: 1.6 m × 1 m around the base, every 0.1 m.
@@ -130,21 +132,21 @@ _IMU_SITES = ("imu", "imu_in_pelvis", "imu_site", "imu_link", "imu_in_torso")
 class _MetadataTerms:
     """The observation terms by their names in the metadata."""
 
-    def __init__(self, said: Metadata, source: PolicySource, count: int, tracks: bool) -> None:
-        self._said, self._source, self._count, self._tracks = said, source, count, tracks
-        self._names = said.names("observation_names")
+    def __init__(self, metadata: Metadata, source: PolicySource, count: int, tracks: bool) -> None:
+        self._metadata, self._source, self._count, self._tracks = metadata, source, count, tracks
+        self._names = metadata.names("observation_names")
         self._assumed: list[str] = []
         # Keys of the exporter whose tasks measure velocities at the IMU.
-        self._imu = any(key.startswith("observation_terms_") for key in said.texts)
+        self._imu = any(key.startswith("observation_terms_") for key in metadata.texts)
 
     def all(self) -> tuple[list[Term], list[str]]:
         """All terms, in order, and what no key states."""
-        said, size = self._said, len(self._names)
+        metadata, size = self._metadata, len(self._names)
         lengths = self._lengths(size)
         key = "observation_terms_scale"
-        scales = said.lists(key, size) if key in said else [[1.0]] * size
+        scales = metadata.lists(key, size) if key in metadata else [[1.0]] * size
         key = "observation_terms_clip"
-        clips = said.pairs(key, size) if key in said else [None] * size
+        clips = metadata.pairs(key, size) if key in metadata else [None] * size
         found = []
         for name, length, scale, clip in zip(self._names, lengths, scales, clips, strict=True):
             kind, width, more = self._kind(name, lengths)
@@ -153,36 +155,42 @@ class _MetadataTerms:
                 more["order"] = "clip_then_scale"
             if len(scale) > 1 and len(scale) != width:
                 text = f"has {len(scale)} values for {name!r}, which has {width}"
-                raise said.error("observation_terms_scale", text)
-            found.append(terms.term(kind, width, scale or None, **more))
+                raise metadata.error("observation_terms_scale", text)
+            found.append(term(kind, width, scale or None, **more))
         return found, list(dict.fromkeys(self._assumed))
 
     def _lengths(self, size: int) -> list[int]:
-        said = self._said
+        metadata = self._metadata
         keys = ("observation_terms_history_length", "observation_history_lengths")
-        values = next((said.numbers(key, size) for key in keys if key in said), [1.0] * size)
+        values = next(
+            (metadata.numbers(key, size) for key in keys if key in metadata), [1.0] * size
+        )
         lengths = [max(1, int(length)) for length in values]
         key = "observation_terms_flatten_history_dim"
-        flat = said.numbers(key, size) if key in said else [1.0] * size
+        flat = metadata.numbers(key, size) if key in metadata else [1.0] * size
         kept = [n for n, h, f in zip(self._names, lengths, flat, strict=True) if h > 1 and not f]
         if kept:
             text = f"keeps the history of {listed(kept)} as a dimension of its own; "
-            raise said.error(key, text + "export it with flatten_history_dim")
+            raise metadata.error(key, text + "export it with flatten_history_dim")
         return lengths
 
     def _kind(self, name: str, lengths: Sequence[int]) -> tuple[str, int, dict[str, Any]]:
         """Type, size and more of a term."""
         if name in ("command", "velocity_commands", "twist", "motion"):
-            tracks = self._tracks
-            return ("MotionJoints", 2 * self._count, {}) if tracks else ("CommandTerm", 3, {})
+            kind = "MotionJoints" if self._tracks else "CommandTerm"
+            return kind, self._size(kind), {}
         if name == _SCAN:
             return "HeightScan", self._scan(lengths), {}
         if name not in _TERMS:
             hint = suggestion(name, ("command", *_TERMS, _SCAN))
             text = f"has {name!r}, for which there is no term; {hint}"
-            raise self._said.error("observation_names", text)
+            raise self._metadata.error("observation_names", text)
         measured = name in ("base_lin_vel", "base_ang_vel") and self._imu
-        return (*_TERMS[name](self._count), self._at_imu(name) if measured else {})
+        kind = _TERMS[name]
+        return kind, self._size(kind), self._at_imu(name) if measured else {}
+
+    def _size(self, kind: str) -> int:
+        return term_size({"type": kind}, self._count) or 0
 
     def _at_imu(self, name: str) -> dict[str, Any]:
         """The site at which the exporter's task measures velocities."""
@@ -206,7 +214,7 @@ class _MetadataTerms:
         takes = network.width(network.observation)
         rays = SCAN_SIZE if takes is None else takes - others
         if rays != SCAN_SIZE:
-            raise self._said.error(
+            raise self._metadata.error(
                 "observation_names",
                 f"has {_SCAN!r} with {rays} rays, and does not say where they are; known is the "
                 f"usual grid of {SCAN_SIZE}. Write a policy.yaml with its HeightScan",
@@ -217,14 +225,14 @@ class _MetadataTerms:
         return rays
 
 
-def _motion(said: Metadata, network: NetworkFile) -> dict[str, Any]:
+def _motion(metadata: Metadata, network: NetworkFile) -> dict[str, Any]:
     """Where the motion comes from: the network gives it beside the action."""
     found: dict[str, Any] = {}
     if "time_step" in network.inputs:
         found["time_step"] = "time_step"
     motion: dict[str, Any] = {"from_network": "joint_pos" in network.outputs}
-    if "body_names" in said:
-        motion["bodies"] = said.names("body_names")
-    if "anchor_body_name" in said:
-        motion["anchor"] = said.names("anchor_body_name")[0]
+    if "body_names" in metadata:
+        motion["bodies"] = metadata.names("body_names")
+    if "anchor_body_name" in metadata:
+        motion["anchor"] = metadata.names("anchor_body_name")[0]
     return {**found, "motion": motion}

@@ -6,12 +6,12 @@ gains and limits, and is refused.
 
 from collections.abc import Sequence
 
-from mjrig.components.importers.sources import terms
 from mjrig.components.importers.sources.policy_description import (
     Begin,
     FoundPolicy,
     Term,
-    ValueOrder,
+    TermMaker,
+    velocity_command,
 )
 from mjrig.components.importers.sources.source import PolicySource
 from mjrig.components.importers.sources.vendor_file import VendorEntry
@@ -24,11 +24,6 @@ KEYS = (_TRAINING, _REAL)
 ORIENTATION, ANGULAR_VELOCITY = "orientation", "angular-velocity"
 
 
-def recognises(source: PolicySource) -> bool:
-    """By the sections of the training YAML, or of the real robot's."""
-    return source.one(*_TRAINING) is not None or source.one(*_REAL) is not None
-
-
 def read(source: PolicySource) -> FoundPolicy:
     """The policy described by the training YAML.
 
@@ -36,15 +31,12 @@ def read(source: PolicySource) -> FoundPolicy:
         SceneError: a key is missing or has a wrong value, a joint gets no gain, or it is the
             file of the real robot.
     """
-    config = source.one(*_TRAINING)
-    if config is None:
-        wrong = source.one(*_REAL)
-        assert wrong is not None
-        raise wrong.root.error(
+    if source.one(*_TRAINING) is None:
+        raise source.root(*_REAL).error(
             "is the configuration of the real robot, with other joints, gains and limits; "
             "give the training configuration, envs/T1.yaml"
         )
-    root = config.root
+    root = source.root(*_TRAINING)
     joints = source.robot.motors
     control, scales = root.at("control"), root.at("normalization")
     matches: list[str] = []
@@ -57,8 +49,6 @@ def read(source: PolicySource) -> FoundPolicy:
     return FoundPolicy(
         stack="booster_gym",
         robot=root.at("asset").text("name").lower() if "asset" in root else "",
-        count=env.whole("num_actions"),
-        order=ValueOrder.MOTORS,
         motors=tuple(range(env.whole("num_actions"))),
         timestep=timestep,
         tick=timestep * control.whole("decimation"),
@@ -74,7 +64,7 @@ def read(source: PolicySource) -> FoundPolicy:
             "last": "clipped",
             "dtype": "float32",
         },
-        command={"names": ["vx", "vy", "wz"], "ranges": _ranges(root.at("commands"))},
+        command=velocity_command(ranges=_ranges(root.at("commands"))),
         begin=Begin.DEFAULT,
         base=_base(root.at("init_state")),
         size=env.whole("num_observations"),
@@ -112,16 +102,16 @@ def _terms(root: VendorEntry, count: int, sensors: Sequence[str]) -> list[Term]:
     seen = {"sensor": ORIENTATION} if ORIENTATION in sensors else {}
     turning = {"sensor": ANGULAR_VELOCITY} if ANGULAR_VELOCITY in sensors else {}
     speed, turn = scales.number("lin_vel"), scales.number("ang_vel")
+    gait = {"frequency": (lowest + highest) / 2.0, "form": "cos_sin", "standing": "stop"}
+    make = TermMaker(count)
     return [
-        terms.gravity(scales.number("gravity"), **seen),
-        terms.angular_velocity(turn, **turning),
-        terms.command([speed, speed, turn]),
-        terms.term(
-            "GaitPhase", 2, frequency=(lowest + highest) / 2.0, form="cos_sin", standing="stop"
-        ),
-        terms.positions(count, scales.number("dof_pos")),
-        terms.velocities(count, scales.number("dof_vel")),
-        terms.last_action(count),
+        make("ProjectedGravity", scales.number("gravity"), **seen),
+        make("BaseAngularVelocity", turn, **turning),
+        make("CommandTerm", [speed, speed, turn]),
+        make("GaitPhase", **gait),
+        make("JointPositions", scales.number("dof_pos")),
+        make("JointVelocities", scales.number("dof_vel")),
+        make("LastAction"),
     ]
 
 

@@ -15,12 +15,12 @@ from mjrig.components.importers.isaac.actions import ActionTerm
 from mjrig.components.importers.isaac.joint_order import JointOrder, order_from_file
 from mjrig.components.importers.isaac.run import opened_run, plant_of
 from mjrig.components.importers.isaac.training_files import env_in
-from mjrig.components.importers.sources import terms
 from mjrig.components.importers.sources.policy_description import (
     Doubt,
     FoundPolicy,
     Term,
-    ValueOrder,
+    term,
+    term_size,
 )
 from mjrig.components.importers.sources.source import NetworkFile, PolicySource
 from mjrig.components.laws.onnx_file import OnnxFile, OnnxGraph, read_graph
@@ -31,8 +31,6 @@ from mjrig.core.files.decoding import reason
 from mjrig.core.names import how_many, listed
 
 # Bundle file --------------------------------------------------------------------------------------
-# BundleFile: a LEAPP bundle as the network of an import.
-
 
 #: Largest relative difference of gains that are constant.
 SAME = 1e-5
@@ -107,18 +105,17 @@ class BundleFile(NetworkFile):
 
 # Leapp --------------------------------------------------------------------------------------------
 
-
 KEYS = (TOP,)
-_STATES: dict[str, tuple[str, int, dict[str, Any]]] = {
-    "root_ang_vel_b": ("BaseAngularVelocity", 3, {}),
-    "root_link_ang_vel_b": ("BaseAngularVelocity", 3, {}),
-    "root_com_ang_vel_b": ("BaseAngularVelocity", 3, {}),
-    "root_lin_vel_b": ("BaseLinearVelocity", 3, {"point": "com"}),
-    "root_com_lin_vel_b": ("BaseLinearVelocity", 3, {"point": "com"}),
-    "root_link_lin_vel_b": ("BaseLinearVelocity", 3, {}),
-    "root_quat_w": ("BaseOrientation", 4, {"convention": "xyzw"}),
-    "root_link_quat_w": ("BaseOrientation", 4, {"convention": "xyzw"}),
-    "projected_gravity_b": ("ProjectedGravity", 3, {}),
+_STATES: dict[str, tuple[str, dict[str, Any]]] = {
+    "root_ang_vel_b": ("BaseAngularVelocity", {}),
+    "root_link_ang_vel_b": ("BaseAngularVelocity", {}),
+    "root_com_ang_vel_b": ("BaseAngularVelocity", {}),
+    "root_lin_vel_b": ("BaseLinearVelocity", {"point": "com"}),
+    "root_com_lin_vel_b": ("BaseLinearVelocity", {"point": "com"}),
+    "root_link_lin_vel_b": ("BaseLinearVelocity", {}),
+    "root_quat_w": ("BaseOrientation", {"convention": "xyzw"}),
+    "root_link_quat_w": ("BaseOrientation", {"convention": "xyzw"}),
+    "projected_gravity_b": ("ProjectedGravity", {}),
 }
 #: By kind, where there is no connection.
 _KINDS = {
@@ -131,11 +128,6 @@ _KINDS = {
 _JOINTS = {"joint_pos": "JointPositions", "joint_vel": "JointVelocities"}
 
 
-def recognises(source: PolicySource) -> bool:
-    """By the sections of the description."""
-    return source.one(*TOP) is not None
-
-
 def read(source: PolicySource) -> FoundPolicy:
     """The policy of a bundle.
 
@@ -143,9 +135,8 @@ def read(source: PolicySource) -> FoundPolicy:
         PolicyError: the bundle is damaged.
         SceneError: something is missing or cannot be expressed.
     """
-    config = source.one(*TOP)
-    assert config is not None
-    source.network = file = BundleFile(config.path)
+    path = next(config.path for config in source.configs if config.has(*TOP))
+    source.network = file = BundleFile(path)
     return _BundlePolicy(source, file).found()
 
 
@@ -183,8 +174,6 @@ class _BundlePolicy:
         here = {name: order.model_name(name) for name in order.names}
         return FoundPolicy(
             stack="leapp",
-            count=len(self._moved),
-            order=ValueOrder.NAMES,
             names=tuple(self._moved),
             timestep=timestep,
             tick=1.0 / self._bundle.frequency,
@@ -273,11 +262,11 @@ class _BundlePolicy:
     def _terms(self, here: dict[str, str]) -> list[Term]:
         made, refused = [], []
         for tensor in self._bundle.inputs:
-            term = self._term(tensor, here)
-            if isinstance(term, str):
-                refused.append(f"{tensor.name!r} ({term})")
+            result = self._term(tensor, here)
+            if isinstance(result, str):
+                refused.append(f"{tensor.name!r} ({result})")
             else:
-                made.append(term)
+                made.append(result)
         if refused:
             raise SceneError(
                 f"{self._file.path.name}: {how_many(len(refused), 'input')} that nothing here can "
@@ -292,17 +281,18 @@ class _BundlePolicy:
         if tensor.temporal:
             return "a history that it does not keep itself"
         if what == "command":
-            return terms.term("CommandTerm", tensor.size, input=name)
+            return term("CommandTerm", tensor.size, input=name)
         if what in _JOINTS:
             return self._joint_term(tensor, what, here)
         if what not in _STATES:
             return tensor.connection or tensor.kind or "no connection and no kind"
-        kind, size, keys = _STATES[what]
+        kind, keys = _STATES[what]
+        size = term_size({"type": kind}, len(self._moved))
         if kind == "BaseOrientation" and tensor.names[:1] == ("qw",):
             keys = {}
         if size != tensor.size:
             return f"{tensor.size} values instead of {size}"
-        return terms.term(kind, size, input=name, **keys)
+        return term(kind, tensor.size, input=name, **keys)
 
     def _joint_term(self, tensor: BundleTensor, what: str, here: dict[str, str]) -> Term | str:
         if len(tensor.names) != tensor.size:
@@ -313,7 +303,7 @@ class _BundlePolicy:
             more["joints"] = own
         if what == "joint_pos":
             more["relative"] = False
-        return terms.term(_JOINTS[what], tensor.size, **more)
+        return term(_JOINTS[what], tensor.size, **more)
 
     def _command(self) -> dict[str, Any]:
         found = [t for t in self._bundle.inputs if _state(t) == "command"]

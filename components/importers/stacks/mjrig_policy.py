@@ -2,13 +2,12 @@
 
 from typing import Any
 
-from mjrig.components.importers.sources import terms
 from mjrig.components.importers.sources.policy_description import (
     Begin,
     FoundPolicy,
     Start,
     Term,
-    ValueOrder,
+    term_size,
 )
 from mjrig.components.importers.sources.source import NetworkFile, PolicySource
 from mjrig.components.policies.policy_file import PolicyFile, given
@@ -55,8 +54,6 @@ def read(source: PolicySource) -> FoundPolicy:
         stand = Start(start.duration, gains[0].tolist(), gains[1].tolist())
     return FoundPolicy(
         stack="mjrig",
-        count=count,
-        order=ValueOrder.NAMES,
         names=policy.joints,
         timestep=timestep,
         tick=timestep * policy.decimation,
@@ -79,10 +76,10 @@ def read(source: PolicySource) -> FoundPolicy:
 
 def _motion(policy: PolicyFile) -> dict[str, Any]:
     """Its motion; a clip stays where it is."""
-    said = policy.motion
-    if said is None or said.file is None:
+    motion = policy.motion
+    if motion is None or motion.file is None:
         return {}
-    return {"motion": {**said.to_data(), "file": str(policy.find_file(said.file).resolve())}}
+    return {"motion": {**motion.to_data(), "file": str(policy.find_file(motion.file).resolve())}}
 
 
 def _terms(observation: dict[str, Any], count: int, commands: int) -> list[Term]:
@@ -90,7 +87,7 @@ def _terms(observation: dict[str, Any], count: int, commands: int) -> list[Term]
     return [
         Term(
             item,
-            terms.known_size(item, count, commands) or 0,
+            term_size(item, count, commands) or 0,
             item.get("history") or length,
         )
         for item in observation["terms"]

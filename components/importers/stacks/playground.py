@@ -11,12 +11,7 @@ from typing import Any
 
 from mjrig.components.importers.sources.joint_matching import known_robot
 from mjrig.components.importers.sources.overrides import Overrides
-from mjrig.components.importers.sources.policy_description import (
-    Begin,
-    FoundPolicy,
-    Term,
-    ValueOrder,
-)
+from mjrig.components.importers.sources.policy_description import Begin, FoundPolicy, Term
 from mjrig.components.importers.sources.robot import Robot
 from mjrig.components.importers.sources.source import NetworkFile, PolicySource
 from mjrig.core.errors import SceneError, Wording, option
@@ -58,17 +53,17 @@ class Template:
         """The keyframe a run starts in; empty: the model's own pose."""
         return _first(self.data.get("start", self.keyframe(robot)), robot.articulation.keyframes)
 
-    def lacks(self, robot: Robot, said: Overrides) -> list[str]:
+    def lacks(self, robot: Robot, overrides: Overrides) -> list[str]:
         """What the model lacks for it, whatever its joints are called if the user named it."""
         needs = self.data["needs"]
         named = [j for term in self.data["observation"] for j in term.get("zero", ())]
-        joints = named if said.robot else needs["joints"]
+        joints = named if overrides.robot else needs["joints"]
         missing = next((j for j in joints if j not in robot.joints), "")
         if missing:
             return [f"the joint {missing}"]
         lacking = [f"sensor {n}" for n in needs["sensors"] if not _first(n, robot.sensors)]
         lacking += [f"site {n}" for n in needs["sites"] if not _first(n, robot.sites)]
-        if not self.keyframe(robot) and not said.default:
+        if not self.keyframe(robot) and not overrides.default:
             lacking.append(f"keyframe {needs['keyframe']} (or a default pose)")
         if (needs["base"] == "free") != bool(robot.base):
             lacking.append("a floating base" if needs["base"] == "free" else "a fixed base")
@@ -124,8 +119,6 @@ def read(source: PolicySource) -> FoundPolicy:
     data = template.data
     return FoundPolicy(
         stack="mujoco_playground",
-        count=count,
-        order=ValueOrder.MOTORS,
         motors=tuple(range(count)),
         timestep=data.get("timestep"),
         tick=float(data["tick"]),
@@ -161,8 +154,8 @@ def _assumed(template: Template, keyframe: str, start: str) -> tuple[Wording, ..
 
 def _fitting(source: PolicySource, network: NetworkFile, count: int, width: int | None) -> Template:
     robot, problems = source.robot, []
-    for template in templates(source.said.robot):
-        lacking = template.lacks(robot, source.said)
+    for template in templates(source.overrides.robot):
+        lacking = template.lacks(robot, source.overrides)
         size = sum(t.length for t in template.terms(robot, count))
         if width is not None and width != size:
             lacking.append(f"an observation of {size}, the network takes {width}")

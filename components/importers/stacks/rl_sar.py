@@ -13,13 +13,13 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from mjrig.components.importers.sources import terms
 from mjrig.components.importers.sources.joint_matching import find_joint
 from mjrig.components.importers.sources.policy_description import (
     FoundPolicy,
     Start,
     Term,
-    ValueOrder,
+    TermMaker,
+    velocity_command,
 )
 from mjrig.components.importers.sources.source import PolicySource
 from mjrig.components.importers.sources.vendor_file import VendorEntry, VendorFile, unread
@@ -30,7 +30,6 @@ from mjrig.core.names import suggestion
 
 # Rl sar motion ------------------------------------------------------------------------------------
 # The motion of a policy of rl_sar: a CSV of root and joints, as its loader plays it.
-
 
 #: Largest file of a motion [bytes].
 LARGEST = 256_000_000
@@ -131,7 +130,6 @@ def _yaw(quaternion: FloatArray) -> FloatArray:
 
 # Rl sar -------------------------------------------------------------------------------------------
 
-
 #: How long the robot stands before the policy begins; the stack waits for a key press [s].
 STAND = 1.0
 #: Duration of the dance whose policy sees only how far it is; the stack has it in its code [s].
@@ -140,8 +138,20 @@ DANCE = 18.0
 ABOVE = 5
 _MOTION, _ANCHOR = "whole_body_tracking/motion_command", "whole_body_tracking/motion_anchor_ori_b"
 _PHASE = "RoboMimic_Deploy/phase"
-_TERMS = ("ang_vel", "ang_vel_body", "gravity_vec", "commands", "dof_pos", "dof_vel", "actions",
-          "lin_vel", _MOTION, _ANCHOR, _PHASE)  # fmt: skip
+#: The stack's name of a measurement → type of the term, and the key of its scale.
+_TERMS = {
+    "ang_vel": ("BaseAngularVelocity", "ang_vel_scale"),
+    "ang_vel_body": ("BaseAngularVelocity", "ang_vel_scale"),
+    "lin_vel": ("BaseLinearVelocity", "lin_vel_scale"),
+    "gravity_vec": ("ProjectedGravity", ""),
+    "commands": ("CommandTerm", "commands_scale"),
+    "dof_pos": ("JointPositions", "dof_pos_scale"),
+    "dof_vel": ("JointVelocities", "dof_vel_scale"),
+    "actions": ("LastAction", ""),
+    _MOTION: ("MotionJoints", ""),
+    _ANCHOR: ("MotionAnchorOrientation", ""),
+    _PHASE: ("MotionPhase", ""),
+}
 #: Keys of both files; three of them make a file of the stack.
 _KEYS = {"num_of_dofs", "joint_mapping", "default_dof_pos", "num_observations", "observations",
          "rl_kp", "rl_kd", "fixed_kp", "fixed_kd", "joint_names", "action_scale"}  # fmt: skip
@@ -170,27 +180,20 @@ _KNOWN = ("num_of_dofs", "joint_names", "joint_mapping", "wheel_indices", "waist
           "joint_controller_names", "model_name")  # fmt: skip
 
 
-class Layers:
+class Layers(VendorEntry):
     """Both files merged: config.yaml overrides base.yaml."""
 
     def __init__(self, entries: list[VendorEntry]) -> None:
-        self.entries = entries
-
-    def where(self, key: str) -> VendorEntry:
-        """The file that has the key, or the first, which then raises."""
-        return next((e for e in self.entries if key in e), self.entries[0])
+        first = entries[0]
+        super().__init__(first.document, first.path, first.data)
+        self.layers = entries
 
     def __contains__(self, key: str) -> bool:
-        return any(key in e for e in self.entries)
+        return any(key in entry for entry in self.layers)
 
-    def numbers(self, key: str, size: int) -> list[float]:
-        """One number per joint."""
-        return self.where(key).numbers(key, size)
-
-    def number(self, key: str, default: float | None = None) -> float:
-        """A number."""
-        entry = self.where(key)
-        return entry.number(key) if default is None else entry.number(key, default)
+    def at(self, key: str) -> VendorEntry:
+        """The value of a key; the first file raises where there is none."""
+        return next((e for e in self.layers if key in e), self.layers[0]).at(key)
 
 
 def read(source: PolicySource) -> FoundPolicy:
@@ -199,45 +202,43 @@ def read(source: PolicySource) -> FoundPolicy:
     Raises:
         SceneError: a file or a key is missing, or has a wrong value.
     """
-    files, config, notes = _layers(source)
-    said = Layers([e for _, e in files])
-    count = said.where("num_of_dofs").whole("num_of_dofs")
-    sdk = said.where("joint_names").texts("joint_names", distinct=True)
-    mapping = said.where("joint_mapping").indices("joint_mapping", count, len(sdk))
-    wheels = said.where("wheel_indices").numbers("wheel_indices") if "wheel_indices" in said else []
+    files, folder, notes = _layers(source)
+    settings = Layers([e for _, e in files])
+    count = settings.whole("num_of_dofs")
+    sdk = settings.texts("joint_names", distinct=True)
+    mapping = settings.indices("joint_mapping", count, len(sdk))
+    wheels = settings.numbers("wheel_indices") if "wheel_indices" in settings else []
     kinds = ["velocity" if i in wheels else "position" for i in range(count)]
     names = tuple(sdk[i] for i in mapping)
-    tick = said.where("dt").number("dt", above=0.0) * said.where("decimation").whole("decimation")
-    made = _Terms(said, count, [names[int(i)] for i in wheels], tick)
+    tick = settings.number("dt", above=0.0) * settings.whole("decimation")
+    made = _Terms(settings, count, [names[int(i)] for i in wheels], tick)
     found = made.all()
-    _check_size(said, found)
-    clip, network = _motion(said, source, config, sdk, tick) if made.tracks else ({}, {})
-    stand = Start(STAND, said.numbers("fixed_kp", count), said.numbers("fixed_kd", count))
+    _check_size(settings, found)
+    clip, network = _motion(settings, source, folder, sdk, tick) if made.tracks else ({}, {})
+    stand = Start(STAND, settings.numbers("fixed_kp", count), settings.numbers("fixed_kd", count))
     return FoundPolicy(
         stack="rl_sar",
         robot=files[0][0].partition("/")[0],
-        count=count,
-        order=ValueOrder.NAMES,
         names=names,
-        timestep=said.where("dt").number("dt", above=0.0),
+        timestep=settings.number("dt", above=0.0),
         tick=tick,
         state="float32",
-        kp=said.numbers("rl_kp", count),
-        kv=said.numbers("rl_kd", count),
-        default=said.numbers("default_dof_pos", count),
+        kp=settings.numbers("rl_kp", count),
+        kv=settings.numbers("rl_kd", count),
+        default=settings.numbers("default_dof_pos", count),
         start=stand,
         terms=found,
-        clip=said.number("clip_obs") if "clip_obs" in said else None,
-        history=_history(said),
-        action=_action(said, count),
+        clip=settings.number("clip_obs") if "clip_obs" in settings else None,
+        history=_history(settings),
+        action=_action(settings, count),
         kinds=kinds,
-        command={} if made.tracks else {"names": ["vx", "vy", "wz"]},
+        command={} if made.tracks else velocity_command(),
         motion=clip,
         network=network,
-        trained={"torque_limit": said.numbers("torque_limits", count)}
-        if "torque_limits" in said
+        trained={"torque_limit": settings.numbers("torque_limits", count)}
+        if "torque_limits" in settings
         else {},
-        doubts=unread((entry, _KNOWN) for entry in said.entries),
+        doubts=unread((entry, _KNOWN) for entry in settings.layers),
         notes=(*notes, "the stack only logs torque_limits: they are not applied"),
         assumed=(f"the robot stands for {STAND:g} s before the policy begins", *made.assumed),
     )
@@ -261,7 +262,7 @@ def _layers(source: PolicySource) -> tuple[list[tuple[str, VendorEntry]], Path, 
         notes.append(f"base.yaml was found in the folder {base.path.parent.name!r} above")
     elif not any("/" in name for name in names):
         raise SceneError(f"{files[names[0]][0].path.name}: give the policy's config.yaml too")
-    if len(names) != 2 or (names[0].partition("/")[0] != names[1] and not source.said.robot):
+    if len(names) != 2 or (names[0].partition("/")[0] != names[1] and not source.overrides.robot):
         why = f"files of different robots: {' and '.join(names)}"
         if len(names) == 2:
             raise SceneError(f"{why}; " + option("robot", "NAME") + " takes them together")
@@ -286,10 +287,10 @@ def _base(config: Path, name: str) -> tuple[VendorFile, VendorEntry]:
 class _Terms:
     """The observation terms by the names the stack has for them."""
 
-    def __init__(self, said: Layers, count: int, wheels: list[str], tick: float) -> None:
-        self._said, self._count, self._wheels, self._tick = said, count, wheels, tick
-        self._history = {"history": len(_places(said)) or 1}
-        self._names = said.where("observations").texts("observations")
+    def __init__(self, settings: Layers, count: int, wheels: list[str], tick: float) -> None:
+        self._settings, self._wheels, self._tick = settings, wheels, tick
+        self._make = TermMaker(count, history=len(_places(settings)) or 1)
+        self._names = settings.texts("observations")
         self.assumed: list[str] = []
 
     @property
@@ -299,68 +300,51 @@ class _Terms:
 
     def all(self) -> list[Term]:
         """All of them, in order."""
-        place = self._said.where("observations").at("observations")
+        place = self._settings.at("observations")
         for name in self._names:
             if name not in _TERMS:
                 raise place.error(f"there is no term for {name!r}; {suggestion(name, _TERMS)}")
         return [self._term(name) for name in self._names]
 
     def _term(self, name: str) -> Term:
-        said, more = self._said, self._history
-        if name.startswith("ang_vel"):
-            return terms.angular_velocity(said.number("ang_vel_scale"), **more)
-        if name == "lin_vel":
-            return terms.linear_velocity(said.number("lin_vel_scale"), **more)
-        if name == "gravity_vec":
-            return terms.gravity(**more)
-        if name == "commands":
-            return terms.command(said.numbers("commands_scale", 3), **more)
-        return self._motion_term(name) if "/" in name else self._joint_term(name)
-
-    def _motion_term(self, name: str) -> Term:
-        if name == _MOTION:
-            return terms.term("MotionJoints", 2 * self._count, **self._history)
-        if name == _ANCHOR:
-            return terms.term("MotionAnchorOrientation", 6, **self._history)
-        return self._phase()
-
-    def _joint_term(self, name: str) -> Term:
-        said, count, more = self._said, self._count, self._history
-        if name == "dof_pos":
-            zero = self._wheels or None  # the stack hides the angle of wheels
-            return terms.positions(count, said.number("dof_pos_scale"), zero=zero, **more)
-        if name == "dof_vel":
-            return terms.velocities(count, said.number("dof_vel_scale"), **more)
-        return terms.last_action(count, **more)
+        kind, key = _TERMS[name]
+        if kind == "MotionPhase":
+            return self._phase()
+        settings, scale = self._settings, None
+        if key:
+            scale = settings.numbers(key, 3) if kind == "CommandTerm" else settings.number(key)
+        # The stack hides the angle of wheels.
+        more = {"zero": self._wheels or None} if kind == "JointPositions" else {}
+        return self._make(kind, scale, **more)
 
     def _phase(self) -> Term:
         """How far the dance is; the stack counts a tick before it looks."""
-        duration = self._said.number("motion_length", DANCE)
-        if "motion_length" not in self._said:
+        duration = self._settings.number("motion_length", DANCE)
+        if "motion_length" not in self._settings:
             text = f"the dance takes {duration:g} s, as in the code of the stack"
             self.assumed.append(text + " (duration of MotionPhase in policy.yaml)")
-        return terms.term("MotionPhase", 1, duration=duration, start=self._tick, **self._history)
+        return self._make("MotionPhase", duration=duration, start=self._tick)
 
 
-def _check_size(said: Layers, found: list[Term]) -> None:
+def _check_size(settings: Layers, found: list[Term]) -> None:
     """The file counts one frame; some count the whole history."""
-    entry = said.where("num_observations")
-    declared, frame = entry.whole("num_observations"), sum(t.size for t in found)
+    declared, frame = settings.whole("num_observations"), sum(t.size for t in found)
     if declared not in (frame, sum(t.length for t in found)):
         parts = " + ".join(f"{t.data['type']} {t.size}" for t in found)
-        raise entry.at("num_observations").error(f"is {declared}, the terms have {frame}: {parts}")
+        raise settings.at("num_observations").error(
+            f"is {declared}, the terms have {frame}: {parts}"
+        )
 
 
 def _motion(
-    said: Layers, source: PolicySource, folder: Path, sdk: list[str], tick: float
+    settings: Layers, source: PolicySource, folder: Path, sdk: list[str], tick: float
 ) -> tuple[dict[str, FloatArray], dict[str, Any]]:
     """Arrays of the clip beside the policy's file, and what policy.yaml says of it."""
-    entry = said.where("motion_file")
-    name = entry.at("motion_file").data
+    name = settings.at("motion_file").data
     path = folder / str(name)
     if not path.is_file():
-        raise entry.at("motion_file").error(f"{name} is not beside the file, in {folder}")
-    waist = said.where("waist_joint_indices").indices("waist_joint_indices", 3, len(sdk))
+        raise settings.at("motion_file").error(f"{name} is not beside the file, in {folder}")
+    waist = settings.indices("waist_joint_indices", 3, len(sdk))
     pitch = find_joint(sdk[waist[-1]], source.robot)
     if pitch is None:
         raise SceneError(f"{source.robot.label} has no joint {sdk[waist[-1]]!r}: it has no torso")
@@ -370,26 +354,25 @@ def _motion(
     return read_clip(path, len(sdk), waist, tick), {"motion": motion}
 
 
-def _places(said: Layers) -> list[int]:
+def _places(settings: Layers) -> list[int]:
     """How many ticks ago each frame is, in order."""
-    if "observations_history" not in said:
+    if "observations_history" not in settings:
         return []
-    entry = said.where("observations_history").at("observations_history")
+    entry = settings.at("observations_history")
     values = [item.as_number() for item in entry.items()]
     if any(v != int(v) or v < 0 for v in values):
         raise entry.error("must be whole numbers >= 0, where 0 is the newest")
     return [int(v) for v in values]
 
 
-def _history(said: Layers) -> dict[str, Any]:
-    places = _places(said)
+def _history(settings: Layers) -> dict[str, Any]:
+    places = _places(settings)
     rising = list(range(len(places)))
     if places in ([], [0]):
         return {}
-    entry = said.where("observations_history_priority")
-    priority = entry.text("observations_history_priority", "time")
+    priority = settings.text("observations_history_priority", "time")
     if priority not in ("time", "term"):
-        raise entry.at("observations_history_priority").error(
+        raise settings.at("observations_history_priority").error(
             f"must be time or term, got {priority}"
         )
     order: dict[str, Any] = {"ticks": places}
@@ -398,9 +381,9 @@ def _history(said: Layers) -> dict[str, Any]:
     return {**order, "fill": "zeros", "by": "frame" if priority == "time" else "term"}
 
 
-def _action(said: Layers, count: int) -> dict[str, Any]:
-    action: dict[str, Any] = {"scale": said.numbers("action_scale", count), "dtype": "float32"}
-    if "clip_actions_lower" in said:
-        low, high = (said.numbers(f"clip_actions_{side}", count) for side in ("lower", "upper"))
+def _action(settings: Layers, count: int) -> dict[str, Any]:
+    action: dict[str, Any] = {"scale": settings.numbers("action_scale", count), "dtype": "float32"}
+    if "clip_actions_lower" in settings:
+        low, high = (settings.numbers(f"clip_actions_{side}", count) for side in ("lower", "upper"))
         action["clip"] = [low, high]
     return action

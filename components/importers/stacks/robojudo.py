@@ -6,11 +6,15 @@ themselves: give the network alone.
 
 from typing import Any
 
-from mjrig.components.importers.sources import terms
-from mjrig.components.importers.sources.policy_description import FoundPolicy, Term, ValueOrder
+from mjrig.components.importers.sources.policy_description import (
+    FoundPolicy,
+    Term,
+    TermMaker,
+    velocity_command,
+)
 from mjrig.components.importers.sources.source import PolicySource
 from mjrig.components.importers.sources.vendor_file import VendorEntry, VendorFile
-from mjrig.components.importers.stacks.unitree_rl_gym import GAIT
+from mjrig.components.importers.stacks.unitree_rl_gym import GAIT, command_ranges
 from mjrig.core.errors import SceneError
 from mjrig.core.names import listed
 
@@ -56,8 +60,6 @@ def read(source: PolicySource) -> FoundPolicy:
     return FoundPolicy(
         stack="robojudo",
         robot=policy.text("robot"),
-        count=count,
-        order=ValueOrder.NAMES,
         names=tuple(names),
         timestep=timestep,
         tick=1.0 / policy.number("freq", FREQUENCY, above=0.0),
@@ -73,7 +75,7 @@ def read(source: PolicySource) -> FoundPolicy:
             "dtype": "float32",
             **({"clip": clip} if clip else {}),
         },
-        command=_command(policy),
+        command=velocity_command(ranges=command_ranges(policy)),
         limits=_values(policy, env, "torque_limits", names, needed=False),
         notes=(
             "the stack blends from the measured pose to the default pose at first; a run here "
@@ -116,24 +118,18 @@ def _terms(policy: VendorEntry, kind: str, count: int) -> list[Term]:
     scales = policy.at("obs_scales")
     command = scales.numbers("command", 3, "command")
     history = 1 if kind == "UnitreePolicy" else max(1, int(policy.number("history_length", 1)))
+    make = TermMaker(count, history=history)
     found = [
-        terms.angular_velocity(scales.number("ang_vel"), history=history),
-        terms.gravity(scales.number("gravity", 1.0), history=history),
-        terms.command(command, history=history),
-        terms.positions(count, scales.number("dof_pos", 1.0), history=history),
-        terms.velocities(count, scales.number("dof_vel"), history=history),
-        terms.last_action(count, history=history),
+        make("BaseAngularVelocity", scales.number("ang_vel")),
+        make("ProjectedGravity", scales.number("gravity", 1.0)),
+        make("CommandTerm", command),
+        make("JointPositions", scales.number("dof_pos", 1.0)),
+        make("JointVelocities", scales.number("dof_vel")),
+        make("LastAction"),
     ]
     if kind == "UnitreePolicy":
-        found.append(terms.term("GaitPhase", 2, period=GAIT, form="sin_cos"))
+        found.append(make("GaitPhase", period=GAIT, form="sin_cos"))
     return found
-
-
-def _command(policy: VendorEntry) -> dict[str, Any]:
-    command: dict[str, Any] = {"names": ["vx", "vy", "wz"]}
-    if "max_cmd" in policy:
-        command["ranges"] = [[-v, v] for v in policy.numbers("max_cmd", 3, "command")]
-    return command
 
 
 def _rate(timestep: float, env: VendorEntry | None, policy: VendorEntry) -> tuple[str, ...]:

@@ -8,13 +8,13 @@ import re
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mjrig.components.importers.sources import terms
 from mjrig.components.importers.sources.policy_description import (
     Begin,
     FoundPolicy,
     Held,
     Term,
-    ValueOrder,
+    TermMaker,
+    velocity_command,
 )
 from mjrig.components.importers.sources.source import PolicySource
 from mjrig.components.importers.sources.vendor_file import VendorEntry, unread
@@ -37,41 +37,28 @@ _READ = (*KEYS[0], "control_dt", "simulation_dt", "control_decimation", "leg_joi
 _HOME = re.compile(r"(?:robots|pre_train)/([^/]+)")
 
 
-def recognises(source: PolicySource) -> bool:
-    """By the keys every file of the stack has."""
-    return source.one(*KEYS[0]) is not None
-
-
 def read(source: PolicySource) -> FoundPolicy:
     """The policy described by the YAML.
 
     Raises:
         SceneError: a key is missing or has a wrong value.
     """
-    config = source.one(*KEYS[0])
-    assert config is not None
-    root = config.root
+    root = source.root(*KEYS[0])
     count = root.whole("num_actions")
     real = "control_dt" in root
     timestep = None if real else root.number("simulation_dt", above=0.0)
     tick = root.number("control_dt", above=0.0) if real else _tick(root)
-    order = ValueOrder.INDEX
     motors: tuple[int, ...] = ()
     if "leg_joint2motor_idx" in root and len(source.robot.motors) > count:
-        order = ValueOrder.MOTORS
         motors = tuple(root.indices("leg_joint2motor_idx", count, len(source.robot.motors)))
     names = tuple(root.texts(NAMES, distinct=True)) if NAMES in root else ()
-    if names:
-        order = ValueOrder.NAMES
-        if len(names) != count:
-            raise root.at(NAMES).error(f"has {len(names)} joints, num_actions is {count}")
+    if names and len(names) != count:
+        raise root.at(NAMES).error(f"has {len(names)} joints, num_actions is {count}")
     scale = root.number("action_scale")
     layout = _layout(root, source, gait_terms(root, count))
     return FoundPolicy(
         stack="unitree_rl_gym",
         robot=_robot(root),
-        count=count,
-        order=order,
         names=names,
         motors=motors,
         timestep=timestep,
@@ -143,15 +130,15 @@ def _layout(root: VendorEntry, source: PolicySource, whole: list[Term]) -> _Layo
 
 def gait_terms(scales: VendorEntry, count: int) -> list[Term]:
     """ω, gravity, command, joints, last action and the gait's phase, with the file's scales."""
-    size = len(scales.numbers("cmd_scale"))
+    make = TermMaker(count, len(scales.numbers("cmd_scale")))
     return [
-        terms.angular_velocity(scales.number("ang_vel_scale")),
-        terms.gravity(),
-        terms.command(scales.numbers("cmd_scale"), size),
-        terms.positions(count, scales.number("dof_pos_scale", 1.0)),
-        terms.velocities(count, scales.number("dof_vel_scale")),
-        terms.last_action(count),
-        terms.term("GaitPhase", 2, period=GAIT, form="sin_cos"),
+        make("BaseAngularVelocity", scales.number("ang_vel_scale")),
+        make("ProjectedGravity"),
+        make("CommandTerm", scales.numbers("cmd_scale")),
+        make("JointPositions", scales.number("dof_pos_scale", 1.0)),
+        make("JointVelocities", scales.number("dof_vel_scale")),
+        make("LastAction"),
+        make("GaitPhase", period=GAIT, form="sin_cos"),
     ]
 
 
@@ -160,12 +147,15 @@ def _tick(root: VendorEntry) -> float:
 
 
 def _command(root: VendorEntry) -> dict[str, Any]:
-    command: dict[str, Any] = {"names": ["vx", "vy", "wz"]}
-    if "cmd_init" in root:
-        command["default"] = root.numbers("cmd_init", 3, "command")
-    if "max_cmd" in root:
-        command["ranges"] = [[-v, v] for v in root.numbers("max_cmd", 3, "command")]
-    return command
+    default = root.numbers("cmd_init", 3, "command") if "cmd_init" in root else None
+    return velocity_command(default=default, ranges=command_ranges(root))
+
+
+def command_ranges(entry: VendorEntry) -> list[list[float]] | None:
+    """± `max_cmd` of every value of the command; None: the file has none."""
+    if "max_cmd" not in entry:
+        return None
+    return [[-v, v] for v in entry.numbers("max_cmd", 3, "command")]
 
 
 def _held(root: VendorEntry) -> list[Held]:

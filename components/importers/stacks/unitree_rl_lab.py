@@ -3,18 +3,19 @@
 Stiffness and damping are in motor order, everything else in policy order.
 """
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
-from mjrig.components.importers.sources import terms
-from mjrig.components.importers.sources.policy_description import FoundPolicy, Term, ValueOrder
+from mjrig.components.importers.sources.policy_description import (
+    FoundPolicy,
+    Term,
+    TermMaker,
+    term_size,
+    velocity_command,
+)
 from mjrig.components.importers.sources.source import PolicySource
 from mjrig.components.importers.sources.vendor_file import VendorEntry, unread
 from mjrig.core.names import suggestion
-
-#: Physics timestep where the model's own does not divide the tick [s].
-USUAL_STEP = 0.002
-
 
 KEYS = (("joint_ids_map", "step_dt", "observations"),)
 _ROOT = (*KEYS[0], "stiffness", "damping", "default_joint_pos", "actions", "commands")
@@ -23,28 +24,19 @@ _TERM = ("params", "scale", "clip", "history_length")
 _PARAMS = ("command_name", "period")
 
 
-def recognises(source: PolicySource) -> bool:
-    """By the keys every deploy.yaml has."""
-    return source.one(*KEYS[0]) is not None
-
-
 def read(source: PolicySource) -> FoundPolicy:
     """The policy described by deploy.yaml.
 
     Raises:
         SceneError: a key is missing or has a wrong value.
     """
-    config = source.one(*KEYS[0])
-    assert config is not None
-    root = config.root
+    root = source.root(*KEYS[0])
     count = len(root.numbers("joint_ids_map"))
     motors = root.indices("joint_ids_map", count, len(root.numbers("stiffness")))
     action = _action(root, count)
     found, history = _terms(root.at("observations"), count)
     return FoundPolicy(
         stack="unitree_rl_lab",
-        count=count,
-        order=ValueOrder.MOTORS,
         motors=tuple(motors),
         timestep=None,
         tick=root.number("step_dt", above=0.0),
@@ -97,26 +89,26 @@ def _check_all(action: VendorEntry, count: int) -> None:
 
 
 def _command(root: VendorEntry) -> dict[str, Any]:
-    command: dict[str, Any] = {"names": ["vx", "vy", "wz"]}
-    if "commands" not in root or "base_velocity" not in root.at("commands"):
-        return command
-    ranges = root.at("commands").at("base_velocity").at("ranges")
+    commands = root.get("commands")
+    if commands is None or "base_velocity" not in commands:
+        return velocity_command()
+    ranges = commands.at("base_velocity").at("ranges")
     keys = ("lin_vel_x", "lin_vel_y", "ang_vel_z")
-    if all(key in ranges for key in keys):
-        command["ranges"] = [ranges.numbers(key, 2, "bound") for key in keys]
-    return command
+    if not all(key in ranges for key in keys):
+        return velocity_command()
+    return velocity_command(ranges=[ranges.numbers(key, 2, "bound") for key in keys])
 
 
-_TERMS: dict[str, tuple[Callable[..., Term], bool]] = {
-    "base_ang_vel": (terms.angular_velocity, False),
-    "base_lin_vel": (terms.linear_velocity, False),
-    "projected_gravity": (terms.gravity, False),
-    "velocity_commands": (terms.command, False),
-    "joint_pos_rel": (terms.positions, True),
-    "joint_pos": (terms.positions, True),
-    "joint_vel_rel": (terms.velocities, True),
-    "joint_vel": (terms.velocities, True),
-    "last_action": (terms.last_action, True),
+_TERMS = {
+    "base_ang_vel": "BaseAngularVelocity",
+    "base_lin_vel": "BaseLinearVelocity",
+    "projected_gravity": "ProjectedGravity",
+    "velocity_commands": "CommandTerm",
+    "joint_pos_rel": "JointPositions",
+    "joint_pos": "JointPositions",
+    "joint_vel_rel": "JointVelocities",
+    "joint_vel": "JointVelocities",
+    "last_action": "LastAction",
 }
 
 
@@ -127,17 +119,17 @@ _SCALE_FIRST, _BY_FRAME = "scale_first", "use_gym_history"
 def _terms(group: VendorEntry, count: int) -> tuple[list[Term], dict[str, Any]]:
     """The terms, and how their histories lie."""
     found: list[Term] = []
-    said = {_SCALE_FIRST: False, _BY_FRAME: False}
+    switches = {_SCALE_FIRST: False, _BY_FRAME: False}
     for name, entry in group.entries():
-        if name not in said:
-            found.append(_term(name, entry, count, clip_first=not said[_SCALE_FIRST]))
+        if name not in switches:
+            found.append(_term(name, entry, count, clip_first=not switches[_SCALE_FIRST]))
         elif isinstance(entry.data, bool):
-            said[name] = entry.data
+            switches[name] = entry.data
         else:
             raise entry.error(f"must be true or false, got {entry.data!r}")
-    if said[_BY_FRAME] and len({term.history for term in found}) > 1:
+    if switches[_BY_FRAME] and len({term.history for term in found}) > 1:
         raise group.at(_BY_FRAME).error("needs the same history_length in all terms")
-    by = "frame" if said[_BY_FRAME] else "term"
+    by = "frame" if switches[_BY_FRAME] else "term"
     return found, {"order": "oldest_first", "fill": "first", "by": by}
 
 
@@ -154,17 +146,19 @@ def _known(root: VendorEntry) -> Iterator[tuple[VendorEntry, Collection[str]]]:
 
 def _term(name: str, entry: VendorEntry, count: int, *, clip_first: bool) -> Term:
     """One term."""
+    make = TermMaker(count)
     more: dict[str, Any] = {"history": entry.whole("history_length", 1)}
     if "clip" in entry:
         more |= {"clip": entry.numbers("clip", 2, "bound")}
         more |= {"order": "clip_then_scale"} if clip_first else {}
     if name == "gait_phase":
         period = entry.at("params").number("period", above=0.0)
-        return terms.term("GaitPhase", 2, period=period, form="sin_cos", **more)
+        return make("GaitPhase", period=period, form="sin_cos", **more)
     if name not in _TERMS:
         raise entry.error(f"there is no term for {name!r}; {suggestion(name, _TERMS)}")
-    make, per_joint = _TERMS[name]
-    scale = entry.numbers("scale", count if per_joint else 3, "value") if "scale" in entry else None
+    kind = _TERMS[name]
+    size = term_size({"type": kind}, count)
+    scale = entry.numbers("scale", size, "value") if "scale" in entry else None
     if name == "joint_pos":
         more["relative"] = False
-    return make(count, scale, **more) if per_joint else make(scale, **more)
+    return make(kind, scale, **more)

@@ -22,12 +22,6 @@ from mjrig.core.properties.collection_kinds import Samples
 from mjrig.core.properties.scalar_kinds import Choice, Float, OptionalFloat, Text
 
 # Ray grid -----------------------------------------------------------------------------------------
-# RayGrid: many parallel rays against the geoms of a scene, in a few array operations.
-#
-# MuJoCo casts many rays from one origin (`mj_multiRay`), not many parallel ones. What a scan meets
-# most, planes, boxes and upright height fields, is solved here for all rays at once, as MuJoCo
-# defines it; all other shapes go to MuJoCo, ray by ray, where their bounding sphere is crossed.
-
 
 _GEOM = mujoco.mjtGeom
 _TINY = 1e-15  # MuJoCo's mjMINVAL
@@ -229,7 +223,6 @@ def _cast(model: Any, data: Any, geom: int) -> Cast:
 
 
 # Height scan --------------------------------------------------------------------------------------
-
 
 _DOWN = np.array([0.0, 0.0, -1.0])
 

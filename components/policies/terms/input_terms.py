@@ -18,8 +18,6 @@ from mjrig.core.properties.memory import DeclaredMemory
 from mjrig.core.properties.scalar_kinds import Choice, Float, Int, OptionalFloat, Text
 
 # Input terms --------------------------------------------------------------------------------------
-# Input terms: commands, gait phase, constants.
-
 
 #: One turn, and its angle, as arrays: a number would have to become one in every tick.
 _TURN, _ANGLE = np.array(1.0), np.array(2.0 * math.pi)
@@ -207,7 +205,6 @@ class _Gait(DeclaredMemory):
 
 
 # Gap ----------------------------------------------------------------------------------------------
-# Gap: a part of an observation that is still to be written.
 
 
 class Gap(ObservationTerm):

@@ -1,16 +1,23 @@
-"""Motion terms: comparison of the robot with a reference motion."""
+"""Motion terms: comparison of the robot with a reference motion, and the files that have one."""
 
 from abc import ABC
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
 
 import mujoco
 import numpy as np
+import numpy.typing as npt
 
 from mjrig.components.policies.terms.state_terms import each
 from mjrig.components.policies.terms.term import ObservationTerm
-from mjrig.components.policies.terms.view import View
+from mjrig.components.policies.terms.view import MOTION_SHAPES, View
 from mjrig.core.arrays import FloatArray
+from mjrig.core.errors import PolicyError, RecordingError
+from mjrig.core.names import how_many, suggestion
 from mjrig.core.properties.scalar_kinds import Float
+from mjrig.data.recording.file_limits import check_regular
+from mjrig.data.recording.npz_arrays import npz_arrays
 
 
 class MotionPhase(ObservationTerm):
@@ -93,3 +100,92 @@ class MotionAnchorOrientation(_AnchorTerm):
             mujoco.mju_mulQuat(relative, self._inverse, wanted)
             mujoco.mju_quat2Mat(matrix, relative)
             own[:] = matrix.reshape(3, 3)[:, :2].reshape(-1)
+
+
+# Motion files -------------------------------------------------------------------------------------
+
+
+def _table(key: str, values: npt.NDArray[Any]) -> FloatArray:
+    """Numbers of all frames.
+
+    Raises:
+        ValueError: other values, or another shape.
+    """
+    shape = MOTION_SHAPES[key]
+    if values.dtype.kind not in "fiu":
+        raise ValueError(f"{key} holds {values.dtype}, not numbers")
+    if values.ndim != len(shape) or any(
+        isinstance(size, int) and size != actual
+        for size, actual in zip(shape, values.shape, strict=True)
+    ):
+        raise ValueError(f"{key} has shape {values.shape}, expected ({', '.join(map(str, shape))})")
+    return values.astype(np.float64)
+
+
+class Clip:
+    """The frames of a motion file.
+
+    Raises:
+        PolicyError: it is not a motion, or of other joints or bodies.
+    """
+
+    def __init__(
+        self, path: Path, joints: Sequence[str], own: Sequence[str], bodies: Sequence[str]
+    ) -> None:
+        try:
+            check_regular(path)
+            arrays = npz_arrays(path)
+            names = {*arrays, *arrays.skipped} if arrays is not None else set()
+            found = {
+                key: _table(key, arrays[key])
+                for key in MOTION_SHAPES
+                if arrays is not None and key in names
+            }
+        except (RecordingError, ValueError, TypeError) as error:
+            what = str(error).removeprefix(f"{path}: ")
+            raise PolicyError(f"{path.name}: not a motion: {what}") from error
+        lacking = [key for key in MOTION_SHAPES if key not in found]
+        if lacking:
+            raise PolicyError(f"{path.name}: not a motion: has no {', '.join(lacking)}")
+        order = list(own or joints)
+        size = found["joint_pos"].shape[-1]
+        if size != len(order):
+            raise PolicyError(
+                f"{path.name}: joint_pos has shape {found['joint_pos'].shape}; the policy file "
+                f"names {how_many(len(order), 'joint')} of the motion"
+            )
+        for name in joints:
+            if name not in order:
+                hint = suggestion(name, order)
+                raise PolicyError(f"{path.name}: the motion has no joint {name!r}; {hint}")
+        if bodies and found["body_pos_w"].shape[1:] != (len(bodies), 3):
+            raise PolicyError(
+                f"{path.name}: body_pos_w has shape {found['body_pos_w'].shape}; the policy file "
+                f"names {len(bodies)} bodies"
+            )
+        lengths = {len(values) for values in found.values()}
+        same = [("joint_vel", "joint_pos", 1), ("body_quat_w", "body_pos_w", 1)]
+        differ = [(one, other) for one, other, axis in same
+                  if found[one].shape[axis] != found[other].shape[axis]]  # fmt: skip
+        if differ:
+            one, other = differ[0]
+            raise PolicyError(
+                f"{path.name}: not a motion: {one} has shape {found[one].shape}, {other} "
+                f"{found[other].shape}"
+            )
+        columns = [order.index(name) for name in joints]
+        found["joint_pos"] = found["joint_pos"][:, columns]
+        found["joint_vel"] = found["joint_vel"][:, columns]
+        if (
+            len(lengths) != 1
+            or 0 in lengths
+            or not all(np.isfinite(v).all() for v in found.values())
+        ):
+            raise PolicyError(f"{path.name}: not a motion: lengths differ or not all is finite")
+        self._arrays = found
+        self.frames = lengths.pop()
+
+    def frame(self, index: int) -> Mapping[str, FloatArray]:
+        """A frame; the last one is held."""
+        at = min(index, self.frames - 1)
+        return {key: values[at] for key, values in self._arrays.items()}

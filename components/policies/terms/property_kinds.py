@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from mjrig.core.arrays import FloatArray, frozen
-from mjrig.core.names import Slots
+from mjrig.core.patterns import Slots
 from mjrig.core.properties.collection_kinds import Check
 from mjrig.core.properties.declaration import Property, number, plain
 from mjrig.core.properties.has_properties import HasProperties
-from mjrig.core.properties.per_actuator import Authored, PerActuator
+from mjrig.core.properties.per_actuator import PerActuator
 
 #: Lowest and highest value, each one number or one per entry.
 Range = tuple[FloatArray, FloatArray]
@@ -116,14 +116,14 @@ class PerJoint(PerActuator):
         super().__init__(finite=True, **about)
         self.words, self.initial = words, word
 
-    def _author(self, obj: HasProperties, value: object) -> Authored:
+    def accept(self, obj: HasProperties, value: object) -> tuple[Any, FloatArray]:
         if isinstance(value, str) and number(value) is None and self.words:
             if value not in self.words:
                 raise self.error(
                     obj, f"must be numbers or {' or '.join(self.words)}, got {value!r}"
                 )
-            return value  # type: ignore[return-value]
-        return super()._author(obj, value)
+            return value, obj.__dict__[self.name]
+        return super().accept(obj, value)
 
     def word(self, obj: HasProperties) -> str | None:
         """The word that stands for the numbers, or None."""

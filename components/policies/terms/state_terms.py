@@ -13,13 +13,12 @@ from mjrig.components.policies.terms.term import ObservationTerm, missing
 from mjrig.components.policies.terms.view import Indices, View
 from mjrig.core.arrays import FloatArray
 from mjrig.core.errors import BindingError
-from mjrig.core.names import Slots
 from mjrig.core.pattern_program import pattern_budget
+from mjrig.core.patterns import Slots
 from mjrig.core.properties.collection_kinds import Samples
 from mjrig.core.properties.scalar_kinds import Bool, Choice, Float, Patterns, Text
 
 # Base terms ---------------------------------------------------------------------------------------
-# Base terms: velocities of the base, and the direction of gravity.
 
 
 def sensor_of(term: ObservationTerm, view: View, name: str, size: int | None = None) -> FloatArray:
@@ -206,7 +205,6 @@ class ProjectedGravity(ObservationTerm):
 
 
 # Joint terms --------------------------------------------------------------------------------------
-# Joint terms: positions, velocities, target errors, last action.
 
 
 class _JointTerm(ObservationTerm, ABC):
@@ -301,7 +299,6 @@ class LastAction(_JointTerm):
 
 
 # Foot terms ---------------------------------------------------------------------------------------
-# Foot terms: what touches the ground, and where feet are.
 
 
 class ContactTerm(ObservationTerm):
@@ -380,7 +377,6 @@ class FootPositions(ObservationTerm):
 
 
 # Sensor terms -------------------------------------------------------------------------------------
-# Sensor terms: sensors read by name.
 
 
 class SensorTerm(ObservationTerm):

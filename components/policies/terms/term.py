@@ -19,7 +19,6 @@ from mjrig.core.properties.memory import DeclaredMemory, memory_of, restore_memo
 from mjrig.core.properties.scalar_kinds import Choice, Int, Text
 
 # Sampling -----------------------------------------------------------------------------------------
-# Sampling: noise, bias, interval and delay of what a term measures.
 
 
 class NoiseKind(StrEnum):
@@ -159,7 +158,6 @@ class _Line(DeclaredMemory):
 
 
 # Term ---------------------------------------------------------------------------------------------
-# ObservationTerm: one part of an observation.
 
 
 class Order(StrEnum):

@@ -1,6 +1,6 @@
 """View: the robot's state as observation terms read it in one tick."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import EllipsisType
@@ -10,7 +10,6 @@ import mujoco
 import numpy as np
 import numpy.typing as npt
 
-from mjrig.components.policies.terms.motion import Motion
 from mjrig.core.arrays import FloatArray
 from mjrig.core.control.articulation import Articulation
 from mjrig.core.errors import BindingError
@@ -20,6 +19,38 @@ from mjrig.core.properties.memory import DeclaredMemory
 
 Float32 = npt.NDArray[np.float32]
 Indices = npt.NDArray[np.intp]
+#: Arrays of a frame; the last axes of the arrays in a file, and of the network's outputs.
+MOTION_SHAPES = {
+    "joint_pos": ("frames", "joints"), "joint_vel": ("frames", "joints"),
+    "body_pos_w": ("frames", "bodies", 3), "body_quat_w": ("frames", "bodies", 4),
+}  # fmt: skip
+
+
+class Motion:
+    """One frame at a time: of a clip, or of a network's output.
+
+    Attributes:
+        joint_pos, joint_vel: in the order of the policy's joints; (worlds, …) in a batch.
+        anchor_position, anchor_quaternion: of the anchor body in the world, wxyz.
+        anchor: its name.
+    """
+
+    def __init__(self, joints: int, anchor: str, bodies: Sequence[str], worlds: int = 0) -> None:
+        self.anchor = anchor
+        self._index = bodies.index(anchor) if anchor in bodies else 0
+        lead = (worlds,) if worlds else ()
+        self.joint_pos, self.joint_vel = np.zeros((*lead, joints)), np.zeros((*lead, joints))
+        self.anchor_position = np.zeros((*lead, 3))
+        self.anchor_quaternion = np.zeros((*lead, 4))
+        self.anchor_quaternion[..., 0] = 1.0
+
+    def take(self, frame: Mapping[str, npt.NDArray[np.floating]], world: int | None = None) -> None:
+        """Set the current frame: `MOTION_SHAPES` → values; leading axes of size 1 are dropped."""
+        own: Any = ... if world is None else world
+        self.joint_pos[own] = frame["joint_pos"].reshape(-1)
+        self.joint_vel[own] = frame["joint_vel"].reshape(-1)
+        self.anchor_position[own] = frame["body_pos_w"].reshape(-1, 3)[self._index]
+        self.anchor_quaternion[own] = frame["body_quat_w"].reshape(-1, 4)[self._index]
 
 
 @dataclass(eq=False)

@@ -21,7 +21,8 @@ from mjrig.core.model.binding import (
     describe_actuators,
     equipped,
 )
-from mjrig.core.names import Slots, listed, suggestion
+from mjrig.core.names import listed, suggestion
+from mjrig.core.patterns import Slots
 from mjrig.core.properties.has_properties import HasProperties
 
 # Sensors ------------------------------------------------------------------------------------------
@@ -42,7 +43,6 @@ def read_sensors(model: Any, data: Any, where: ActorModel) -> dict[str, FloatArr
 
 
 # Live actuator ------------------------------------------------------------------------------------
-# LiveActuator: one actuator of a running robot, read at its own addresses.
 
 
 _TRN = mujoco.mjtTrn
@@ -146,7 +146,6 @@ def _one_or_all(values: FloatArray) -> float | FloatArray:
 
 
 # Actor in world -----------------------------------------------------------------------------------
-# ActorInWorld: addresses and names of one actor in a compiled model.
 
 
 class ActorInWorld(HasProperties):
@@ -288,7 +287,6 @@ class ActorInWorld(HasProperties):
 
 
 # Base ---------------------------------------------------------------------------------------------
-# The free base of a robot, and other free bodies of its model: their addresses in qpos.
 
 
 def base_address(robot: ActorInWorld) -> int | None:

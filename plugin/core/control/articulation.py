@@ -12,10 +12,9 @@ from mjrig.core.control.actor_in_world import ActorInWorld
 from mjrig.core.control.control_arrays import Control
 from mjrig.core.control.control_plan import ControlPlan, RobotStep, Write, basis_of, in_a_row
 from mjrig.core.control.controller import ArticulationController, claim, owned_by
-from mjrig.core.control.execution import Execution
+from mjrig.core.control.execution import Execution, PlantComponent
 from mjrig.core.control.lowering import Lowered
 from mjrig.core.control.native_servo import NativeServo, native_servos
-from mjrig.core.control.plant_component import PlantComponent
 from mjrig.core.control.sampler import Telemetry
 from mjrig.core.control.setpoints import (
     KeyframeHold,
@@ -37,7 +36,7 @@ from mjrig.core.properties.actions import action
 from mjrig.core.properties.component import ActorComponent, component_named
 from mjrig.core.properties.has_properties import HasProperties
 from mjrig.core.properties.hooks import hook_methods
-from mjrig.core.properties.user_code import described
+from mjrig.core.properties.registry import described
 from mjrig.core.scene.scene_sections import Keyframe
 
 Trajectory = Callable[[float], tuple[npt.ArrayLike | None, ...]]

@@ -5,9 +5,9 @@ from functools import partial
 from typing import Any, NamedTuple, Self
 
 from mjrig.core.control.controller import ArticulationController
+from mjrig.core.control.execution import PlantComponent
 from mjrig.core.control.finite_guard import Guard
 from mjrig.core.control.lowering import Lowered
-from mjrig.core.control.plant_component import PlantComponent
 from mjrig.core.control.setpoints import LastBytes, Setpoints, direct_writers
 from mjrig.core.model.binding import ActuatorBinding, BindingTable
 from mjrig.core.properties.component import ActorComponent

@@ -14,8 +14,9 @@ from mjrig.core.control.lowering import Lowered, NativeForm
 from mjrig.core.control.setpoints import Setpoints, Source, UntrackedSetpoints
 from mjrig.core.errors import BindingError
 from mjrig.core.model.binding import ActuatorBinding, BindingTable, describe_actuators
-from mjrig.core.names import Slots, is_literal
+from mjrig.core.names import is_literal
 from mjrig.core.pattern_program import pattern_budget
+from mjrig.core.patterns import Slots
 from mjrig.core.properties.component import ActorComponent
 from mjrig.core.properties.has_properties import put_back
 from mjrig.core.properties.hooks import check_filled, hook_methods, required
@@ -23,7 +24,6 @@ from mjrig.core.properties.per_actuator import authored, resolved
 from mjrig.core.properties.scalar_kinds import Bool, Choice, Patterns
 
 # Control host -------------------------------------------------------------------------------------
-# What binds a controller: an articulation, a bare model, or nothing yet.
 
 
 class Rebindable(Protocol):
@@ -250,11 +250,6 @@ class ArticulationController(ActorComponent):
 
     def _must_rebind(self) -> bool:
         return bool(self._bound_as) and self.is_structurally_changed()
-
-    def _resolve(self, names: Sequence[str]) -> None:
-        # After a structural change `bind` resolves the values for the new actuators.
-        if not self._must_rebind():
-            super()._resolve(names)
 
     def is_structurally_changed(self) -> bool:
         """Whether a property that selects its actuators changed since it was bound."""

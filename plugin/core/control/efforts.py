@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 
 # Applied effort -----------------------------------------------------------------------------------
-# AppliedEffort: the effort at the joints that MuJoCo applied, from its actuator forces.
 
 
 BoolArray = npt.NDArray[np.bool_]

@@ -9,6 +9,7 @@ import mujoco
 
 from mjrig.core.errors import ExecutionError
 from mjrig.core.names import suggestion
+from mjrig.core.properties.component import ActorComponent
 from mjrig.core.scene.mujoco_options import Actuation
 
 EXECUTIONS = ("auto", "python", "native", "compiled")
@@ -162,3 +163,35 @@ def integrator_name(options: Any) -> str:
 def is_rk4(model: Any) -> bool:
     """Whether a step has four stages."""
     return int(model.opt.integrator) == int(mujoco.mjtIntegrator.mjINT_RK4)
+
+
+class PlantComponent(ActorComponent):
+    """Computes physics before every step and commands nothing.
+
+    It stays where components that command are left out, as in tests of gains.
+    """
+
+    _execution: Execution
+
+    def prepare(self) -> None:
+        self._execution = Execution("python", "the default")
+
+    @property
+    def execution(self) -> Execution:
+        """Its execution mode, and why that was chosen."""
+        return self._execution
+
+    def supports(self) -> dict[str, Support]:
+        """The execution modes that can run it, with reasons."""
+        no = Support(False, f"{type(self).__name__} is written in Python")
+        return {"python": Support(True, "the reference"), "compiled": no, "native": no}
+
+    def take_forces(self) -> None:
+        """Hook: read the forces of the last step, before the next one replaces them.
+
+        Called where a step has two stages: `before_controls` comes after the first of them then.
+        """
+
+    def run_as(self, execution: Execution) -> None:
+        """Hook: switch to this execution mode."""
+        self._execution = execution

@@ -68,7 +68,6 @@ class EventLog:
 
 
 # Finite guard ------------------------------------------------------------------------------------
-# Guard: keeps non-finite values out of MuJoCo and reports them.
 
 
 #: MuJoCo treats larger numbers as invalid: one of them in ctrl zeroes every ctrl.

@@ -14,12 +14,11 @@ from mjrig.core.arrays import FloatArray
 from mjrig.core.attributes import CheckedAttributes
 from mjrig.core.errors import BindingError, LeaseError
 from mjrig.core.model.binding import ActorState, ActuatorBinding
-from mjrig.core.names import Slots, listed
+from mjrig.core.names import listed
 from mjrig.core.pattern_program import pattern_budget
-from mjrig.core.patterns import compile_pattern
+from mjrig.core.patterns import Slots, compile_pattern
 
 # Setpoints ---------------------------------------------------------------------------------------
-# Setpoints of one articulation's actuators, and leases: the exclusive right to write them.
 
 
 POSITION, VELOCITY, FEEDFORWARD = 0, 1, 2
@@ -640,7 +639,6 @@ class Seeds:
 
 
 # Keyframe hold ------------------------------------------------------------------------------------
-# KeyframeHold: setpoints pinned at a keyframe's pose until they are released.
 
 
 class Pinned(NamedTuple):

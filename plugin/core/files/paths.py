@@ -23,6 +23,8 @@ from mjrig.core.names import nearest, suggestion
 # File types by the first bytes: a MuJoCo model, an archive, a recording, or another file.
 
 
+#: Suffixes of model files.
+MODELS = (".xml", ".mjcf", ".urdf", ".mjb", ".mjz", ".zip")
 _HEAD = 65_536
 _MJB = (54321).to_bytes(4, "little")
 _HDF5 = b"\x89HDF\r\n\x1a\n"
@@ -168,7 +170,6 @@ def _added_by_pth(folder: Path) -> list[str]:
 
 
 # Paths --------------------------------------------------------------------------------------------
-# Files: read with a limit, and found by the names a scene uses.
 
 
 PACKAGE = "package:"

@@ -28,12 +28,12 @@ from mjrig.core.model.model_edits import (
     set_inertias,
 )
 from mjrig.core.model.model_source import load, one_line, remedy, scale_total_mass
-from mjrig.core.names import Slots, listed, suggestion
+from mjrig.core.names import listed, suggestion
 from mjrig.core.pattern_program import pattern_budget
+from mjrig.core.patterns import Slots
 from mjrig.core.properties.per_actuator import DEFAULT
 from mjrig.core.scene.actor_description import ActorDescription
-from mjrig.core.scene.includes import Placed
-from mjrig.core.scene.motors import Motor, MotorOnJoint, ServoForm, find_motor
+from mjrig.core.scene.motor_file import Motor, MotorOnJoint, ServoForm, find_motor
 from mjrig.core.scene.native_elements import (
     NativeActuator,
     NativeActuators,
@@ -41,6 +41,7 @@ from mjrig.core.scene.native_elements import (
     NativeJoints,
 )
 from mjrig.core.scene.pose import Rigid
+from mjrig.core.scene.scene_description import Placed
 
 # Motor edits --------------------------------------------------------------------------------------
 # Motors of an actor in its spec: armature and friction of joints, servos as position actuators.
@@ -207,7 +208,6 @@ def _write_gains(spec: Any, actor: ActorDescription, edits: Edits, names: Collec
 
 
 # Actor spec ---------------------------------------------------------------------------------------
-# Part: the spec of one actor, before it is attached to the world.
 
 
 class Part:

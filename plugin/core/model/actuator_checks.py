@@ -8,8 +8,7 @@ import mujoco
 
 from mjrig.core.errors import PropertyError
 from mjrig.core.properties.has_properties import HasProperties
-from mjrig.core.scene.actuator import Actuator, Problem
-from mjrig.core.scene.actuator_kinds import Bias, Dyn, Gain
+from mjrig.core.scene.actuator import Actuator, Bias, Dyn, Gain, Problem
 
 _CALLBACKS = {"dyntype": "act_dyn", "gaintype": "act_gain", "biastype": "act_bias"}
 

@@ -19,7 +19,6 @@ from mjrig.core.scene.actor_description import ActorDescription
 from mjrig.core.scene.actuator import NO_SITE, OTHER_ROOT, Actuator
 
 # Actuator writing ---------------------------------------------------------------------------------
-# Writing one authored actuator to a spec's actuator; clearing one for its replacement.
 
 
 _AUTO = mujoco.mjtLimited.mjLIMITED_AUTO

@@ -240,7 +240,6 @@ def _files(kind: str, asset: Any) -> list[str]:
 
 
 # Shared meshes ------------------------------------------------------------------------------------
-# SharedMeshes: equal meshes of several actors are compiled once.
 
 
 _MESH_FIELDS = ("file", "content_type", "material", "inertia", "maxhullvert", "needsdf",
@@ -303,7 +302,6 @@ def _shape(mesh: Any) -> Hashable:
 
 
 # Shared textures ----------------------------------------------------------------------------------
-# SharedTextures: equal textures of several actors are compiled once.
 
 
 _FIELDS = ("type", "colorspace", "builtin", "mark", "random", "width", "height", "nchannel", "file",

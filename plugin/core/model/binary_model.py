@@ -19,10 +19,10 @@ from mjrig.core.model.model_size import IN_STATE, MAX_ELEMENTS, MAX_GENERATED, c
 from mjrig.core.model.model_source import is_binary, model_file
 from mjrig.core.names import listed
 from mjrig.core.scene.actor_description import ActorDescription
-from mjrig.core.scene.includes import Placed
 from mjrig.core.scene.mujoco_options import SimOptions, check_iterations
 from mjrig.core.scene.placement import Placements
 from mjrig.core.scene.pose import composed, rotation
+from mjrig.core.scene.scene_description import Placed
 from mjrig.core.scene.scene_sections import Base
 
 # Binary size --------------------------------------------------------------------------------------

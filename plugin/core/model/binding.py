@@ -14,13 +14,13 @@ import numpy.typing as npt
 from mjrig.core.arrays import FloatArray
 from mjrig.core.attributes import CheckedAttributes
 from mjrig.core.errors import BindingError
-from mjrig.core.names import Slots, UniqueNames
-from mjrig.core.scene.motors import Motor, MotorOnJoint
+from mjrig.core.names import UniqueNames
+from mjrig.core.patterns import Slots
+from mjrig.core.scene.motor_file import Motor, MotorOnJoint
 from mjrig.core.scene.native_elements import NativeActuators, NativeJoints
 from mjrig.core.scene.pose import Rigid
 
 # Binding -----------------------------------------------------------------------------------------
-# Binding: which actuator drives which degree of freedom, or why it drives none.
 
 
 _TRN = mujoco.mjtTrn
@@ -409,7 +409,6 @@ def has_effect(factor: float) -> bool:
 
 
 # Actor model -------------------------------------------------------------------------------------
-# ActorModel: addresses of an actor in the compiled model, and its named states.
 
 
 Indices = npt.NDArray[np.intp]

@@ -2,7 +2,7 @@
 
 import itertools
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
@@ -20,17 +20,17 @@ from mjrig.core.model.binary_model import binary_actor, load_binary, prefix_of
 from mjrig.core.model.binding import ActorModel, NamedIds, locate
 from mjrig.core.model.element_references import references
 from mjrig.core.model.keyframes import compiled_keys, with_states
-from mjrig.core.model.model_size import WorldSize
+from mjrig.core.model.model_size import MAX_ELEMENTS
 from mjrig.core.model.model_source import load, one_line, remedy, texts
-from mjrig.core.names import Slots, suggestion
+from mjrig.core.names import how_many, suggestion
 from mjrig.core.pattern_program import pattern_budget
-from mjrig.core.patterns import compile_pattern
-from mjrig.core.scene.includes import Placed
+from mjrig.core.patterns import Slots, compile_pattern
+from mjrig.core.scene.actor_description import ActorDescription
 from mjrig.core.scene.mujoco_options import SimOptions, differing_option
 from mjrig.core.scene.native_elements import without_actuator_callbacks
 from mjrig.core.scene.placement import Placements, place, root_name
 from mjrig.core.scene.pose import Rigid
-from mjrig.core.scene.scene_description import SceneDescription
+from mjrig.core.scene.scene_description import Placed, SceneDescription
 
 # Global settings ---------------------------------------------------------------------------------
 # Settings of whole models, merged into one world: sizes, compiler, visual, statistic.
@@ -208,7 +208,6 @@ def check_actuation(parts: Sequence[Part]) -> None:
 
 
 # Collision ----------------------------------------------------------------------------------------
-# Collision groups: bodies that do not collide, as contact excludes.
 
 
 _WORLD_BODY = "world"
@@ -667,3 +666,49 @@ def compile_spec(world: Any, placements: Placements, authored: Sequence[Authored
         with culprit.locating():
             raise problem from error
         raise AssertionError from error  # not reached: locating raises
+
+
+# World size ---------------------------------------------------------------------------------------
+
+
+_KINDS = (
+    "bodies", "joints", "geoms", "sites", "cameras", "lights", "actuators", "sensors", "tendons",
+    "equalities", "pairs", "excludes",
+)  # fmt: skip
+
+
+class WorldSize:
+    """Adds up the elements of actors before any is attached.
+
+    Args:
+        actors: all of the world, copies included.
+    """
+
+    def __init__(self, actors: Iterable[ActorDescription]) -> None:
+        self._copies = Counter(_model(actor) for actor in actors)
+        self._seen: set[str] = set()
+        self._elements = 0
+
+    def add(self, actor: ActorDescription, spec: Any) -> None:
+        """Count an actor; the first one of a model counts for all of them.
+
+        Raises:
+            PropertyError: the world would have too many elements.
+        """
+        model = _model(actor)
+        if model and model in self._seen:
+            return
+        self._seen.add(model)
+        copies = self._copies[model] if model else 1
+        self._elements += copies * sum(len(getattr(spec, kind)) for kind in _KINDS)
+        if self._elements > MAX_ELEMENTS:
+            with_copies = f" with {how_many(copies, 'actor')} of this model" if copies > 1 else ""
+            raise PropertyError(
+                f"{actor.label}: the world would have {self._elements} elements{with_copies}; at "
+                f"most {MAX_ELEMENTS}"
+            )
+
+
+def _model(actor: ActorDescription) -> str:
+    """What is read for an actor; empty: nothing, it is a prop."""
+    return "" if actor.model is None else str(actor.model)

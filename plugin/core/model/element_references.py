@@ -12,7 +12,6 @@ from mjrig.core.pattern_program import pattern_budget
 from mjrig.core.patterns import compile_pattern
 
 # Model references ---------------------------------------------------------------------------------
-# The named elements of a spec and the references between them: MjSpec keeps only strings.
 
 
 #: Kinds of elements a scene may refer to, and MjSpec's name for the list of them.
@@ -269,7 +268,6 @@ def _matching(known: Sequence[ModelElement], pattern: str) -> list[ModelElement]
 
 
 # Renaming -----------------------------------------------------------------------------------------
-# Renaming elements of a spec; references to them follow.
 
 
 #: Method of MjsTendon, and its arguments.
@@ -350,7 +348,6 @@ def _rebuild_tendons(spec: Any, kept: list[tuple[Any, list[Wrap]]]) -> None:
 
 
 # Removal ------------------------------------------------------------------------------------------
-# Removing elements from a spec, with everything that depends on them.
 
 
 Pair = tuple[str, str]

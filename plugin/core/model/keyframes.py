@@ -21,7 +21,8 @@ from mjrig.core.model.binding import (
     locate,
     spans,
 )
-from mjrig.core.names import Slots, listed, suggestion
+from mjrig.core.names import listed, suggestion
+from mjrig.core.patterns import Slots
 from mjrig.core.scene.actor_description import ActorDescription
 from mjrig.core.scene.pose import Rigid
 from mjrig.core.scene.scene_sections import (

@@ -20,7 +20,8 @@ from mjrig.core.model.element_references import (
 )
 from mjrig.core.model.keyframes import spread
 from mjrig.core.model.model_source import unscaled, write_inertials
-from mjrig.core.names import Slots, listed, unique
+from mjrig.core.names import listed, unique
+from mjrig.core.patterns import Slots
 from mjrig.core.scene.actor_description import ActorDescription
 from mjrig.core.scene.native_elements import GAINS, LIMITS, NUMBERS, NativeActuator, NativeJoint
 from mjrig.core.scene.scene_sections import Base

@@ -9,17 +9,13 @@ import os
 import re
 import struct
 import zipfile
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import Any
 from xml.parsers import expat
 
 from mjrig.core.errors import PropertyError
 from mjrig.core.files.paths import head_of, read_limited, shortened
-from mjrig.core.names import how_many
-from mjrig.core.scene.actor_description import ActorDescription
 
 # Text encoding ------------------------------------------------------------------------------------
 # Whether the names in a model are UTF-8: MuJoCo accepts any bytes, and Python cannot read them.
@@ -442,50 +438,3 @@ def _numbers(text: str) -> list[int]:
         except (ValueError, OverflowError):
             return []
     return found
-
-
-# World size ---------------------------------------------------------------------------------------
-# How many elements a world gets, known from the first copy of each model.
-
-
-_KINDS = (
-    "bodies", "joints", "geoms", "sites", "cameras", "lights", "actuators", "sensors", "tendons",
-    "equalities", "pairs", "excludes",
-)  # fmt: skip
-
-
-class WorldSize:
-    """Adds up the elements of actors before any is attached.
-
-    Args:
-        actors: all of the world, copies included.
-    """
-
-    def __init__(self, actors: Iterable[ActorDescription]) -> None:
-        self._copies = Counter(_model(actor) for actor in actors)
-        self._seen: set[str] = set()
-        self._elements = 0
-
-    def add(self, actor: ActorDescription, spec: Any) -> None:
-        """Count an actor; the first one of a model counts for all of them.
-
-        Raises:
-            PropertyError: the world would have too many elements.
-        """
-        model = _model(actor)
-        if model and model in self._seen:
-            return
-        self._seen.add(model)
-        copies = self._copies[model] if model else 1
-        self._elements += copies * sum(len(getattr(spec, kind)) for kind in _KINDS)
-        if self._elements > MAX_ELEMENTS:
-            with_copies = f" with {how_many(copies, 'actor')} of this model" if copies > 1 else ""
-            raise PropertyError(
-                f"{actor.label}: the world would have {self._elements} elements{with_copies}; at "
-                f"most {MAX_ELEMENTS}"
-            )
-
-
-def _model(actor: ActorDescription) -> str:
-    """What is read for an actor; empty: nothing, it is a prop."""
-    return "" if actor.model is None else str(actor.model)

@@ -478,7 +478,6 @@ def _used_by(urdf: Path, mesh: str) -> str:
 
 
 # Model source -------------------------------------------------------------------------------------
-# Where an actor's model comes from: a file or a prop, as an MjSpec.
 
 
 ARCHIVES = (".mjz", ".zip")

@@ -105,7 +105,6 @@ def _depends_on_process(node: ast.AST) -> bool:
 
 
 # Pool ---------------------------------------------------------------------------------------------
-# ProcessPool: processes that build their state once, work on jobs and answer in order.
 
 
 S = TypeVar("S")

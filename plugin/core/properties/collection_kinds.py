@@ -13,7 +13,6 @@ from mjrig.core.properties.declaration import Bounds, Property, number, plain, p
 from mjrig.core.properties.has_properties import HasProperties
 
 # Array kinds --------------------------------------------------------------------------------------
-# Property kinds with several reals: a vector of fixed size, and samples of any number.
 
 
 class Vector(Property[FloatArray]):
@@ -142,7 +141,6 @@ class Samples(Property[FloatArray]):
 
 
 # Mapping kinds ------------------------------------------------------------------------------------
-# Property kinds without a fixed shape: values by name, one number or several.
 
 
 #: What one item becomes: (authored, value), or a text that describes what is required.

@@ -11,7 +11,7 @@ from mjrig.core.names import suggestion
 from mjrig.core.properties.has_properties import HasProperties
 from mjrig.core.properties.hooks import default_hook, hook_methods
 from mjrig.core.properties.memory import declared_names, memory_of, restore_memory
-from mjrig.core.properties.user_code import class_in
+from mjrig.core.properties.registry import class_in
 
 
 class Component(HasProperties):
@@ -21,6 +21,7 @@ class Component(HasProperties):
     `mjrig.register`; of a class in a module beside a scene it is `module:class`.
     """
 
+    _begins_with_hooks = True
     #: Set on a class that was loaded from a module beside a scene, and not inherited from it.
     _type_name: ClassVar[str]
     _module_file: ClassVar[Path]
@@ -37,12 +38,6 @@ class Component(HasProperties):
         if "_module_file" not in vars(type(self)):
             return super().__reduce__()
         return _from_module, (self._module_file, self._type_name, self._assigned())
-
-    def _begin(self, values: Mapping[str, object]) -> None:
-        """Assign the first values; the hooks are called even if there are none."""
-        with self.changes():
-            self.__dict__["_is_fresh"] = True
-            self.assign(values)
 
     @classmethod
     def from_data(cls, data: Mapping[str, object]) -> Self:
@@ -165,7 +160,7 @@ class ActorComponent(Component):
 
 def _from_module(file: Path, name: str, values: Mapping[str, object]) -> Component:
     """Unpickle a component whose class is in a module beside a scene."""
-    return class_in(file, name, Component)._authored_as(values)
+    return class_in(file, name, Component).from_data(values)
 
 
 def component_named(

@@ -160,7 +160,6 @@ def shown(value: object) -> str:
 
 
 # Declaration -------------------------------------------------------------------------------------
-# Property: one declared, typed, described value of a class.
 
 
 T = TypeVar("T")
@@ -245,14 +244,7 @@ class Property(Generic[T]):
         Raises:
             PropertyError: it does not fit; nothing was changed.
         """
-        if self.read_only:
-            raise self.error(obj, "is read-only")
-        if obj._pending is None:
-            with obj.changes():  # also undoes what accepting a nested component does to it
-                self.assign(obj, value)
-        else:
-            authored, canonical = self.accept(obj, value)
-            obj._replace(self, authored, canonical)
+        obj.assign({self.name: value})
 
     @required()
     def accept(self, obj: Any, value: object) -> tuple[object, T]:

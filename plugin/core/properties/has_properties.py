@@ -14,7 +14,8 @@ from typing import Any, ClassVar, Self
 from mjrig.core.attributes import attribute_error, declared_attributes
 from mjrig.core.errors import AttributeNameError, DeclarationError, MjrigError, PropertyError
 from mjrig.core.files.paths import Gate, find_file
-from mjrig.core.names import Slots, listed, nearest, suggestion
+from mjrig.core.names import listed, nearest, suggestion
+from mjrig.core.patterns import Slots
 from mjrig.core.properties.actions import Action, collect_actions
 from mjrig.core.properties.declaration import Property
 from mjrig.core.properties.hooks import (
@@ -249,81 +250,18 @@ def _check_condition(cls: type[Declared], name: str, condition: str) -> None:
         )
 
 
-# Plain data ---------------------------------------------------------------------------------------
-# Objects with properties as plain data, and copies of them.
-
-
-class PlainData(Declared):
-    """Conversion to and from the data of a scene file; copying and pickling are based on it."""
-
-    def _begin(self, values: Mapping[str, object]) -> None:
-        """Assign the first values of a fresh instance."""
-        raise NotImplementedError
-
-    def _take_defaults(self) -> None:
-        """Give a fresh instance its defaults."""
-        raise NotImplementedError
-
-    def to_data(self) -> dict[str, object]:
-        """What was authored, as plain data, as in a scene file."""
-        return {
-            name: self._properties[name].to_data(authored)
-            for name, authored in self._authored.items()
-            if self._properties[name].stored
-        }
-
-    @classmethod
-    def from_data(cls, data: Mapping[str, object]) -> Self:
-        """The reverse of `to_data`.
-
-        Raises:
-            PropertyError: a key is unknown or a value does not fit.
-        """
-        made = cls.blank()
-        made._begin(data)
-        return made
-
-    @classmethod
-    def blank(cls) -> Self:
-        """An instance with nothing authored, whatever arguments the constructor wants."""
-        made = cls.__new__(cls)
-        made._take_defaults()
-        return made
-
-    def copy(self) -> Self:
-        """An independent copy of what was authored: not bound, watched or nested anywhere."""
-        return type(self)._authored_as(deepcopy(self._assigned()))
-
-    def __deepcopy__(self, memo: dict[int, object]) -> Self:
-        return self.copy()
-
-    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-        return (type(self)._authored_as, (self._assigned(),))
-
-    def _assigned(self) -> dict[str, object]:
-        """What was authored by assignment; nested components as they are, registered or not."""
-        return {n: a for n, a in self._authored.items() if not self._properties[n].read_only}
-
-    @classmethod
-    def _authored_as(cls, values: Mapping[str, object]) -> Self:
-        made = cls.blank()
-        made._begin(values)
-        return made
-
-    def __repr__(self) -> str:
-        inner = ", ".join(f"{n}={v!r}" for n, v in PlainData.to_data(self).items())
-        return f"{type(self).__name__}({inner})"
-
-
-# Has properties -----------------------------------------------------------------------------------
-
-
 Watcher = Callable[["HasProperties", tuple[str, ...]], None]
 
 
-class HasProperties(PlainData):
+class HasProperties(Declared):
     """Base of everything that declares properties."""
 
+    #: Assigned before the others: messages about those contain them.
+    _assigned_first: ClassVar[tuple[str, ...]] = ()
+    #: Whether a new object runs its hooks even if nothing is assigned, with all properties.
+    _begins_with_hooks: ClassVar[bool] = False
+
+    _is_fresh: bool
     _pending: list[str] | None
     _before: list[tuple["HasProperties", dict[str, object]]]
     _watchers: tuple[Watcher, ...]
@@ -337,7 +275,7 @@ class HasProperties(PlainData):
 
     def __init__(self, **values: object) -> None:
         self._take_defaults()
-        self._begin(values)
+        self.assign(values)
 
     def _take_defaults(self) -> None:
         if self._missing_hook:
@@ -348,6 +286,14 @@ class HasProperties(PlainData):
         state.update(_parent=None, _role="", _inside="", _written_short=False, _token=object())
         for method in hook_methods(type(self), "prepare"):
             method(self)
+        state["_is_fresh"] = self._begins_with_hooks
+
+    @classmethod
+    def blank(cls) -> Self:
+        """An instance with nothing authored, whatever arguments the constructor wants."""
+        made = cls.__new__(cls)
+        made._take_defaults()
+        return made
 
     @property
     def label(self) -> str:
@@ -385,6 +331,11 @@ class HasProperties(PlainData):
         return self._role
 
     @property
+    def path_name(self) -> str:
+        """Its name in a path that begins at its parent: the role."""
+        return self._role
+
+    @property
     def slots(self) -> Slots | None:
         """The actuators its per-actuator properties are spread over; None before binding."""
         return self._slots
@@ -397,6 +348,45 @@ class HasProperties(PlainData):
         """
         return self._authored
 
+    # Plain data ---------------------------------------------------------------------------------
+
+    def to_data(self) -> dict[str, object]:
+        """What was authored, as plain data, as in a scene file."""
+        return {
+            name: self._properties[name].to_data(authored)
+            for name, authored in self._authored.items()
+            if self._properties[name].stored
+        }
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, object]) -> Self:
+        """The reverse of `to_data`.
+
+        Raises:
+            PropertyError: a key is unknown or a value does not fit.
+        """
+        made = cls.blank()
+        made.assign(data)
+        return made
+
+    def copy(self) -> Self:
+        """An independent copy of what was authored: not bound, watched or nested anywhere."""
+        return self.from_data(deepcopy(self._assigned()))
+
+    def __deepcopy__(self, memo: dict[int, object]) -> Self:
+        return self.copy()
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        return (type(self).from_data, (self._assigned(),))
+
+    def _assigned(self) -> dict[str, object]:
+        """What was authored by assignment; nested components as they are, registered or not."""
+        return {n: a for n, a in self._authored.items() if not self._properties[n].read_only}
+
+    def __repr__(self) -> str:
+        inner = ", ".join(f"{n}={v!r}" for n, v in HasProperties.to_data(self).items())
+        return f"{type(self).__name__}({inner})"
+
     # Change -------------------------------------------------------------------------------------
 
     def assign(self, values: Mapping[str, object]) -> None:
@@ -405,14 +395,15 @@ class HasProperties(PlainData):
         Raises:
             PropertyError: a name is unknown or a value does not fit; nothing was changed.
         """
+        if not values and not self._is_fresh:
+            return
         with self.changes():
-            for name, value in values.items():
-                self.property_named(name).assign(self, value)
-
-    def _begin(self, values: Mapping[str, object]) -> None:
-        """Assign the first values of a fresh instance."""
-        if values:
-            self.assign(values)
+            for name in dict.fromkeys((*self._assigned_first, *values)):
+                if name in values:
+                    prop = self.property_named(name)
+                    if prop.read_only:
+                        raise prop.error(self, "is read-only")
+                    self._replace(prop, *prop.accept(self, values[name]))
 
     def unset(self, name: str) -> None:
         """Return a property to its default, as if nothing had been authored."""
@@ -442,7 +433,7 @@ class HasProperties(PlainData):
         try:
             yield pending
             names = tuple(dict.fromkeys(pending))
-            is_fresh = self.__dict__.pop("_is_fresh", False)
+            is_fresh, self._is_fresh = self._is_fresh, False
             if names:
                 self._resolve(names)
             if names or is_fresh:
@@ -511,9 +502,15 @@ class HasProperties(PlainData):
 
     def _resolve(self, names: Sequence[str]) -> None:
         """Recompute the values that are derived from the ones in `names`."""
+        if self._must_rebind():  # binding again resolves the values for the new actuators
+            return
         for prop in self._properties.values():
             if prop.name in names or prop.fallback in names:
                 prop.refresh(self)
+
+    def _must_rebind(self) -> bool:
+        """Hook: whether the actuators that values are spread over are outdated."""
+        return False
 
     def _commit(self, names: tuple[str, ...]) -> None:
         self._run_hook("on_change", names)
@@ -552,26 +549,18 @@ class HasProperties(PlainData):
         Raises:
             PropertyError: a name, pattern or length does not fit; nothing was changed.
         """
-        before = [(o, dict(o.__dict__)) for o in self._family()]
+        family = self._family()
+        before = [(o, dict(o.__dict__)) for o in family]
+        part = self
         try:
-            self._spread(slots)
-        except BaseException:
+            for part in family:
+                part.__dict__["_slots"] = slots
+                part._resolve(tuple(part._properties))
+        except BaseException as error:
             put_back(before)
+            if isinstance(error, PropertyError):
+                raise error.below(*part.keys_below(self)) from None
             raise
-
-    def _spread(self, slots: Slots | None) -> None:
-        self.__dict__["_slots"] = slots
-        self._resolve(tuple(self._properties))
-        for name in self._nesting:
-            value = self.__dict__[name]
-            parts = enumerate(value) if isinstance(value, tuple) else [(None, value)]
-            for index, child in parts:
-                if isinstance(child, HasProperties):
-                    try:
-                        child._spread(slots)
-                    except PropertyError as error:
-                        keys = (name,) if index is None else (name, index)
-                        raise error.below(*keys) from None
 
     def _family(self) -> list["HasProperties"]:
         """This object and everything nested in it, at any depth."""
@@ -587,6 +576,19 @@ class HasProperties(PlainData):
             elif isinstance(value, tuple):
                 found += [v for v in value if isinstance(v, HasProperties)]
         return found
+
+    def keys_below(self, outer: "HasProperties | None" = None) -> tuple[str | int, ...]:
+        """Its path from an object around it: names and list indices; None: from the outermost."""
+        keys: tuple[str | int, ...] = ()
+        item = self
+        while item is not outer and item._parent is not None:
+            value = item._parent.__dict__[item._inside]
+            index = (
+                [i for i, v in enumerate(value) if v is item] if isinstance(value, tuple) else []
+            )
+            keys = (item._inside, *index, *keys)
+            item = item._parent
+        return keys
 
     def part(self, name: str) -> "HasProperties":
         """The nested component of that name: `delay`, `clamps[0]`.

@@ -11,7 +11,8 @@ import numpy as np
 
 from mjrig.core.arrays import FloatArray, frozen
 from mjrig.core.errors import BindingError
-from mjrig.core.names import Slots, is_literal, listed, literal
+from mjrig.core.names import is_literal, listed, literal
+from mjrig.core.patterns import Slots
 from mjrig.core.properties.declaration import Bounds, Property, number, plain
 from mjrig.core.properties.has_properties import HasProperties
 from mjrig.core.properties.hooks import required
@@ -87,20 +88,18 @@ class PerActuator(Property[FloatArray]):
 
     def accept(self, obj: HasProperties, value: object) -> tuple[Authored, FloatArray]:
         """Ranges are checked now; names and lengths as soon as the actuators are known."""
-        return self._author(obj, value), obj.__dict__[self.name]
-
-    def _author(self, obj: HasProperties, value: object) -> Authored:
-        if value is None:
-            return None
-        if isinstance(value, Mapping):
-            return self.checked_mapping(obj, value)
+        written: Authored = None
         if isinstance(value, np.ndarray) and value.ndim == 0:
             value = value.item()
-        if isinstance(value, list | tuple | np.ndarray):
+        if isinstance(value, Mapping):
+            written = self.checked_mapping(obj, value)
+        elif isinstance(value, list | tuple | np.ndarray):
             self._check_whole(obj, value)
             items = value.tolist() if isinstance(value, np.ndarray) else value
-            return [plain(item) for item in items]
-        return self._one(obj, value, "", ())
+            written = [plain(item) for item in items]
+        elif value is not None:
+            written = self._one(obj, value, "", ())
+        return written, obj.__dict__[self.name]
 
     def checked_mapping(self, obj: HasProperties, value: Mapping[Any, Any]) -> dict[str, float]:
         """A mapping whose keys are texts and whose values are inside the range.
@@ -176,27 +175,18 @@ class PerActuator(Property[FloatArray]):
                     obj, f"must have {size} values, one per actuator, got {len(authored)}{order}"
                 )
             return frozen([number(v) for v in authored]), (Origin.EXPLICIT,) * size
-        if isinstance(authored, dict):
-            return self._resolve_mapping(obj, authored, slots)
-        return frozen(np.full(size, authored)), (Origin.EXPLICIT,) * size
-
-    def _resolve_mapping(
-        self, obj: HasProperties, authored: dict[str, float], slots: Slots
-    ) -> tuple[FloatArray, tuple[Origin, ...]]:
+        if not isinstance(authored, dict):
+            return frozen(np.full(size, authored)), (Origin.EXPLICIT,) * size
         try:
             chosen = slots.spread({p: v for p, v in authored.items() if p != DEFAULT})
         except BindingError as error:
             raise self.error(obj, str(error), error.at, about_key=True) from None
         rest = authored.get(DEFAULT, self.fallback_value(obj))
-        origins = (
-            (Origin.EXPLICIT if is_literal(chosen[i][0]) else Origin.PATTERN)
-            if i in chosen
-            else Origin.DEFAULT
-            for i in range(len(slots))
-        )
-        return frozen([chosen[i][1] if i in chosen else rest for i in range(len(slots))]), tuple(
-            origins
-        )
+        values, origins = [rest] * size, [Origin.DEFAULT] * size
+        for i, (pattern, value) in chosen.items():
+            values[i] = value
+            origins[i] = Origin.EXPLICIT if is_literal(pattern) else Origin.PATTERN
+        return frozen(values), tuple(origins)
 
     def merged(self, obj: HasProperties, patch: Mapping[str, float]) -> Authored:
         """What was authored with a patch merged into it.

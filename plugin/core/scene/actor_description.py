@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from mjrig.core.errors import PropertyError
-from mjrig.core.files.paths import Gate, is_in_package
+from mjrig.core.files.paths import MODELS, Gate, is_in_package
 from mjrig.core.names import unique
 from mjrig.core.properties.collection_kinds import Table, a_name
 from mjrig.core.properties.component import ActorComponent, Component, component_named
@@ -15,7 +15,7 @@ from mjrig.core.properties.nested_kinds import Nested, NestedList
 from mjrig.core.properties.per_actuator import PatternMap
 from mjrig.core.properties.scalar_kinds import Bool, Choice, FilePath, Patterns, Text
 from mjrig.core.scene.actuator import Actuator, ActuatorList
-from mjrig.core.scene.actuator_kinds import MotorMap
+from mjrig.core.scene.motor_file import MotorMap
 from mjrig.core.scene.mujoco_options import CompilerOptions
 from mjrig.core.scene.pose import Pose
 from mjrig.core.scene.scene_sections import (
@@ -36,7 +36,6 @@ from mjrig.core.scene.scene_sections import (
 )
 
 # Prop ---------------------------------------------------------------------------------------------
-# Prop: an object that needs no model file.
 
 
 class Prop(Component):
@@ -52,14 +51,12 @@ class Prop(Component):
 
 
 # Actor --------------------------------------------------------------------------------------------
-# ActorDescription: one robot or object of a scene, as the file describes it.
 
 
 USE_MOTORS = (
     "Turn the model's position actuators into motors, driven by the actor's controllers; those "
     "that no controller matches by a PDController of the same gains and limits."
 )
-MODELS = (".xml", ".mjcf", ".urdf", ".mjb", ".mjz", ".zip")
 
 
 class ComponentList(NestedList[ActorComponent]):
@@ -168,6 +165,7 @@ class ActorDescription(HasProperties):
     gain_tests = Nested(GainTests, doc="Signals and thresholds of `mjrig tune test`.")
     components = ComponentList(ActorComponent, doc="Components of the actor, in order.")
 
+    _assigned_first = ("name",)
     #: The folder file names are relative to, for an actor without a scene; None: the scene's.
     _base: Path | None
     _gate: Gate | None
@@ -182,6 +180,10 @@ class ActorDescription(HasProperties):
     @property
     def label(self) -> str:
         return self.name or self._role or "actor"
+
+    @property
+    def path_name(self) -> str:
+        return self.name or self._role
 
     def folder(self) -> Path:
         return self._base if self._base is not None else super().folder()
@@ -220,10 +222,6 @@ class ActorDescription(HasProperties):
             )
         if self.model is not None and self.prop is not None:
             raise PropertyError(f"{self.label}: has both a model and a prop; give one", ("prop",))
-
-    def assign(self, values: Mapping[str, object]) -> None:
-        first = {k: values[k] for k in ("name",) if k in values}  # later messages use it
-        super().assign({**first, **values})
 
     def part(self, name: str) -> HasProperties:
         if name in self._nesting and isinstance(self._properties[name], Nested):

@@ -1,6 +1,7 @@
 """Actuator: an actuator that a scene adds to a model; views of several at once."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from enum import StrEnum
 from math import isinf
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, SupportsIndex, TypeVar, overload
 from weakref import ref
@@ -10,25 +11,211 @@ from mjrig.core.errors import BindingError, PropertyError
 from mjrig.core.names import suggestion
 from mjrig.core.properties.collection_kinds import Samples, Table, Vector, anything
 from mjrig.core.properties.component import Component
+from mjrig.core.properties.declaration import Property
 from mjrig.core.properties.has_properties import HasProperties, put_back
 from mjrig.core.properties.hooks import replaceable, required
-from mjrig.core.properties.nested_kinds import NestedList
+from mjrig.core.properties.nested_kinds import Item, NestedList
 from mjrig.core.properties.scalar_kinds import Bool, Choice, Float, Int, Patterns, Text
-from mjrig.core.scene.actuator_kinds import (
-    MAX_SAMPLES,
-    ActuatorSensor,
-    Bias,
-    Dyn,
-    ElementName,
-    Gain,
-    Inputs,
-    Interpolation,
-    Limited,
-    SensorList,
-)
+from mjrig.core.scene.native_elements import INPUTS
+
+# Actuator sensor ----------------------------------------------------------------------------------
+
+
+#: Longest history of a control input or a reading.
+MAX_SAMPLES = 100_000
+
+
+class Reads(StrEnum):
+    """The quantity a sensor of an actuator measures."""
+
+    POSITION = "actuatorpos"
+    VELOCITY = "actuatorvel"
+    FORCE = "actuatorfrc"
+
+
+class ActuatorSensor(HasProperties):
+    """A sensor that reads an actuator; it is removed with the actuator."""
+
+    reads = Choice(Reads.FORCE, structural=True, doc="Length, velocity or force of the actuator.")
+    name = Text("", structural=True, doc="Name; empty: the actuator's name and the quantity.")
+    cutoff = Float(
+        0.0, min=0.0, structural=True, doc="Clamp the reading to ±cutoff; 0: no clamping."
+    )
+    noise = Float(
+        0.0, min=0.0, structural=True, doc="Noise standard deviation; MuJoCo adds no noise itself."
+    )
+    delay = Float(0.0, min=0.0, unit="s", structural=True, doc="Delay of the reading.")
+    nsample = Int(
+        0, min=0, max=MAX_SAMPLES, structural=True, doc="Number of readings kept for the delay."
+    )
+    interp = Int(0, min=0, max=2, structural=True, doc="Interpolation: 0 hold, 1 linear, 2 cubic.")
+
+
+# Actuator kinds -----------------------------------------------------------------------------------
+# Property kinds of authored actuators: dynamics and gain types, limits, inputs, references.
+
+
+class Dyn(StrEnum):
+    """How the activation follows the control."""
+
+    NONE = "none"
+    INTEGRATOR = "integrator"
+    FILTER = "filter"
+    FILTEREXACT = "filterexact"
+    MUSCLE = "muscle"
+    DCMOTOR = "dcmotor"
+    PID = "pid"
+    USER = "user"
+
+
+class Gain(StrEnum):
+    """Gain: the factor of the control or activation."""
+
+    FIXED = "fixed"
+    AFFINE = "affine"
+    MUSCLE = "muscle"
+    DCMOTOR = "dcmotor"
+    SO3 = "so3"
+    PID = "pid"
+    USER = "user"
+
+
+class Bias(StrEnum):
+    """Bias: the force without any control."""
+
+    NONE = "none"
+    AFFINE = "affine"
+    MUSCLE = "muscle"
+    DCMOTOR = "dcmotor"
+    SO3 = "so3"
+    USER = "user"
+
+
+class Limited(Property[bool | None]):
+    """True, false, or null: limited if a range is given."""
+
+    kind = "optional_bool"
+
+    def __init__(self, **about: Any) -> None:
+        super().__init__(None, **about)
+
+    def accept(self, obj: HasProperties, value: object) -> tuple[object, bool | None]:
+        if value is not None and not isinstance(value, bool):
+            raise self.error(obj, f"must be true, false or null (automatic), got {value!r}")
+        return value, value
+
+    def json_schema(self) -> dict[str, object]:
+        return {"type": ["boolean", "null"]}
+
+    def default_text(self) -> str:
+        return "automatic"
+
+
+class Interp(StrEnum):
+    """Interpolation between two samples."""
+
+    ZOH = "zoh"
+    LINEAR = "linear"
+    CUBIC = "cubic"
+
+
+class Interpolation(Choice[Interp]):
+    """An interpolation by name, or by MuJoCo's number."""
+
+    def __init__(self, **about: Any) -> None:
+        super().__init__(Interp.ZOH, **about)
+
+    def accept(self, obj: HasProperties, value: object) -> tuple[Any, Interp]:
+        if isinstance(value, int) and not isinstance(value, bool) and value in range(3):
+            return value, Interp(self.choices[value])
+        return super().accept(obj, value)
+
+    def json_schema(self) -> dict[str, object]:
+        return {"enum": [*(m.value for m in self.choices), 0, 1, 2]}
+
+
+class Inputs(Property[int]):
+    """The inputs an actuator has: names (`pos vel`, or a list), or MuJoCo's bits; 0: the kind's."""
+
+    kind = "inputs"
+
+    def __init__(self, tokens: Mapping[str, int] = INPUTS, **about: Any) -> None:
+        super().__init__(0, **about)
+        self.tokens = tokens
+
+    def __set__(self, obj: HasProperties, value: int | str | list[str]) -> None:
+        self.assign(obj, value)
+
+    def accept(self, obj: HasProperties, value: object) -> tuple[object, int]:
+        if isinstance(value, int) and not isinstance(value, bool):
+            top = sum(self.tokens.values())
+            if not 0 <= value <= top:
+                raise self.error(obj, f"must be bits in 0 to {top}, got {value}")
+            return value, value
+        words = value.split() if isinstance(value, str) else value
+        if not isinstance(words, list | tuple) or not words:
+            raise self.error(obj, f"must be names of inputs, got {value!r}")
+        bits = 0
+        for word in words:
+            if not isinstance(word, str) or word not in self.tokens:
+                hint = suggestion(str(word), self.tokens)
+                raise self.error(obj, f"unknown input {word!r}; {hint}")
+            bits |= self.tokens[word]
+        return (value if isinstance(value, str) else list(words)), bits
+
+    def json_schema(self) -> dict[str, object]:
+        names = {"type": "array", "items": {"enum": list(self.tokens)}, "minItems": 1}
+        return {"anyOf": [{"type": "string"}, names, {"type": "integer", "minimum": 0}]}
+
+    def default_text(self) -> str:
+        return "the kind's"
+
+
+class ElementName(Text):
+    """The name of a site, `actor/site` for another actor's, or a handle; None for none."""
+
+    def __set__(self, obj: HasProperties, value: object) -> None:
+        self.assign(obj, value)
+
+    def accept(self, obj: HasProperties, value: object) -> tuple[str, str]:
+        refer = getattr(value, "name_seen_from", None)  # a handle: an Element
+        if value is None:
+            return "", ""
+        return super().accept(obj, refer(obj) if refer is not None else value)
+
+    def json_schema(self) -> dict[str, object]:
+        return {"type": ["string", "null"]}
+
+
+class SensorList(NestedList[ActuatorSensor]):
+    """The sensors of an actuator: one, a list, or None."""
+
+    def __init__(self, **about: Any) -> None:
+        super().__init__(ActuatorSensor, polymorphic=False, short="reads", **about)
+
+    def __set__(self, obj: HasProperties, value: object) -> None:
+        self.assign(obj, value)
+
+    def items(
+        self, obj: HasProperties, value: object, present: Sequence[ActuatorSensor]
+    ) -> list[Item]:
+        if value is None:
+            return []
+        if isinstance(value, str | Mapping | ActuatorSensor):
+            value = [value]
+        if isinstance(value, list | tuple):
+            value = [_own(item, obj) for item in value]
+        return super().items(obj, value, present)
+
+
+def _own(item: object, owner: HasProperties) -> object:
+    """A sensor that is free or the owner's already; a copy of another owner's."""
+    if isinstance(item, ActuatorSensor) and item._parent not in (None, owner):
+        return item.copy()
+    return item
+
 
 # Live readings ------------------------------------------------------------------------------------
-# LiveReadings: what an authored actuator can read in a running world.
 
 
 class LiveReadings(Protocol):
@@ -84,7 +271,6 @@ class RunningRobot(Protocol):
 
 
 # Actuator -----------------------------------------------------------------------------------------
-# Actuator: an actuator authored on top of what the model has.
 
 
 #: The properties that name the target of an actuator; exactly one is given.
@@ -293,6 +479,7 @@ class Actuator(Component):
     userdata = Samples([], rows=False, structural=True, doc="User data.")
     sensors = SensorList(structural=True, doc="Sensors that read this actuator.")
 
+    _assigned_first = ("name",)
     #: The running robots it is part of, and its names there; set by the newest world.
     _live: tuple[tuple[ref[RunningRobot], str], ...]
 
@@ -308,10 +495,6 @@ class Actuator(Component):
     def label(self) -> str:
         kind = f"{type(self).__name__} {self.name!r}" if self.name else type(self).__name__
         return kind if self._parent is None else f"{self._parent.label}.{self._role} ({kind})"
-
-    def assign(self, values: Mapping[str, object]) -> None:
-        first = {k: values[k] for k in ("name",) if k in values}  # later messages use it
-        super().assign({**first, **values})
 
     def validate(self) -> None:
         for name, value in self.__dict__.items():
@@ -438,7 +621,6 @@ def _copied(sensors: object) -> object:
 
 
 # Actuator view ------------------------------------------------------------------------------------
-# ActuatorView: several actuators read and written at once.
 
 
 T = TypeVar("T")
@@ -542,6 +724,5 @@ class ActuatorList(NestedList[Actuator]):
         def __get__(self, obj: object, owner: type) -> ActuatorView: ...
         def __get__(self, obj: object | None, owner: type) -> Self | ActuatorView: ...
 
-    def accept(self, obj: HasProperties, value: object) -> tuple[object, ActuatorView]:
-        authored, made = super().accept(obj, value)
-        return authored, ActuatorView(made)
+    def joined(self, children: list[Actuator]) -> ActuatorView:
+        return ActuatorView(children)

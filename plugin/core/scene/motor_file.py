@@ -1,24 +1,30 @@
-"""MotorFile: a motor's friction, drive and torque-speed limits, declared for its file."""
+"""Motor files: their declaration, the property that names motors, and the library of motors."""
 
 import math
+import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 from pathlib import Path
-from typing import Any, Self
+from types import MappingProxyType
+from typing import Any, NamedTuple, Self
 
 from mjrig.core.errors import MjrigError, MotorError, PropertyError
-from mjrig.core.files.paths import read_limited
-from mjrig.core.names import listed
+from mjrig.core.files.paths import find_file, package_folders, read_limited
+from mjrig.core.names import listed, nearest
 from mjrig.core.properties.collection_kinds import Table, a_name
 from mjrig.core.properties.component import Component
+from mjrig.core.properties.declaration import Property
 from mjrig.core.properties.has_properties import HasProperties
 from mjrig.core.properties.nested_kinds import Nested, NestedList
+from mjrig.core.properties.per_actuator import DEFAULT
 from mjrig.core.properties.scalar_kinds import Choice, Float, OptionalFloat, Text
+from mjrig.core.scene.native_elements import NativeJoint
 from mjrig.core.yaml_text.yaml_document import Document
 
 # Friction numbers ---------------------------------------------------------------------------------
-# The coefficients of joint friction, declared once: for motor files and for JointFriction.
 
 
 @dataclass(frozen=True)
@@ -56,7 +62,6 @@ FRICTION = {
 
 
 # Motor parts --------------------------------------------------------------------------------------
-# Parts of a motor's file: its friction fits, drive and torque-speed limits.
 
 
 class FrictionLaw(StrEnum):
@@ -221,7 +226,6 @@ def known(part: Any, name: str) -> float:
 
 
 # Motor file ---------------------------------------------------------------------------------------
-# MotorFile: the declaration of a motor's file, in config/motors or beside a scene.
 
 
 MARK = "mjrig_motor"
@@ -323,8 +327,267 @@ class MotorFile(Component):
         made = cls.blank()
         made._path = Path(path)
         try:
-            made._begin({key: value for key, value in data.items() if key != MARK})
+            made.assign({key: value for key, value in data.items() if key != MARK})
         except PropertyError as error:
             said = document.error(error.keys, str(error), at=error.at, about_key=error.about_key)
             raise MotorError(str(said)) from error
         return made
+
+
+# Motor map ----------------------------------------------------------------------------------------
+
+
+#: `mx-106:m6`: a motor, and which of its fits.
+_WITH_LAW = re.compile(r"(.*):\s*([mM][0-9]+)\s*", re.DOTALL)
+_SUFFIXES = (".yaml", ".yml")
+
+
+def split_law(text: str) -> tuple[str, str]:
+    """The motor that a text names, and which of its fits; empty: the first."""
+    found = _WITH_LAW.fullmatch(text)
+    return (found[1], found[2].lower()) if found else (text, "")
+
+
+def own_file(text: str) -> str:
+    """The file that a text names; empty: it names a motor of the library."""
+    name, _ = split_law(text)
+    return name if name.lower().endswith(_SUFFIXES) else ""
+
+
+@cache
+def _path(name: str) -> Path:
+    return Path(name)  # the same one for the same name, as other files keep theirs
+
+
+class MotorMap(Property[Mapping[str, str]]):
+    """Motors by joint or actuator name pattern, `default` for the other driven joints.
+
+    A name alone is for all of them. Motors are looked up when the model is known.
+    """
+
+    kind = "motors"
+    refers = ("actuator", "joint")
+
+    def __init__(self, **about: Any) -> None:
+        super().__init__(MappingProxyType({}), **about)
+
+    def __set__(self, obj: HasProperties, value: str | Mapping[str, str]) -> None:
+        self.assign(obj, value)
+
+    def accept(self, obj: HasProperties, value: object) -> tuple[object, Mapping[str, str]]:
+        if isinstance(value, str) and value:
+            return value, MappingProxyType({DEFAULT: value})
+        if not isinstance(value, Mapping):
+            problem = f"must be a motor, or a mapping of name patterns to motors, got {value!r}"
+            raise self.error(obj, problem)
+        for pattern, motor in value.items():
+            if not isinstance(pattern, str):
+                problem = f"{pattern!r} is not a name pattern; quote it"
+                raise self.error(obj, problem, (pattern,), about_key=True)
+            if not isinstance(motor, str) or not motor:
+                problem = f"must be the name of a motor, got {motor!r} for {pattern!r}"
+                raise self.error(obj, problem, (pattern,))
+        return dict(value), MappingProxyType(dict(value))
+
+    def files(self, obj: HasProperties) -> tuple[Path, ...]:
+        motors: Mapping[str, str] = obj.__dict__[self.name]
+        return tuple(_path(own) for motor in motors.values() if (own := own_file(motor)))
+
+    def rename_file(self, obj: HasProperties, file: Path, name: str) -> None:
+        def renamed(motor: str) -> str:
+            own = own_file(motor)
+            return name + motor.removeprefix(own) if own and _path(own) == file else motor
+
+        said = obj.authored(self.name)
+        motors: Mapping[str, str] = obj.__dict__[self.name]
+        by_pattern = {pattern: renamed(motor) for pattern, motor in motors.items()}
+        self.assign(obj, renamed(said) if isinstance(said, str) else by_pattern)
+
+    def json_schema(self) -> dict[str, object]:
+        name = {"type": "string", "minLength": 1}
+        return {"anyOf": [name, {"type": "object", "additionalProperties": name}]}
+
+    def default_text(self) -> str:
+        return "none"
+
+
+# Motor --------------------------------------------------------------------------------------------
+
+
+class ServoForm(NamedTuple):
+    """A voltage servo as a position actuator: force = K (q* − q) inside ±limit, and damping.
+
+    The limit is that of the voltage alone, so the back-EMF must be the joint's damping, which no
+    forcerange limits.
+    """
+
+    stiffness: float
+    limit: float
+    damping: float
+
+
+@dataclass(frozen=True)
+class Motor:
+    """A motor as a scene names it."""
+
+    name: str
+    file: MotorFile
+    fit: MotorFit
+
+    @property
+    def law(self) -> FrictionLaw:
+        """Its friction law."""
+        return self.fit.law
+
+    @property
+    def is_voltage_servo(self) -> bool:
+        """Whether its electronics set a voltage, and all constants are known."""
+        drive, fit = self.file.drive, self.fit
+        return (
+            drive is not None
+            and drive.kind is DriveKind.VOLTAGE
+            and None not in (drive.voltage, fit.kt, fit.resistance)
+        )
+
+    @property
+    def servo(self) -> ServoForm | None:
+        """Its native form; None: it is no voltage servo with a position gain."""
+        drive, fit = self.file.drive, self.fit
+        if drive is None or not self.is_voltage_servo or drive.gain is None:
+            return None
+        kt, resistance = known(fit, "kt"), known(fit, "resistance")
+        per_duty = known(drive, "voltage") * kt / resistance
+        limit = per_duty * drive.duty_limit
+        return ServoForm(drive.gain * drive.error_gain * per_duty, limit, kt * kt / resistance)
+
+    @property
+    def curve(self) -> MotorCurve | None:
+        """Torque-speed limits of driving and braking, if they are known as such."""
+        return self.file.curve
+
+    @property
+    def line(self) -> MotorLine | None:
+        """The torque-speed line: as given, or that of a servo at full voltage."""
+        if self.file.line is not None or not self.is_voltage_servo:
+            return self.file.line
+        drive, fit = self.file.drive, self.fit
+        voltage = known(drive, "voltage") * drive.duty_limit  # type: ignore[union-attr]
+        kt = known(fit, "kt")
+        return MotorLine(
+            saturation_effort=voltage * kt / known(fit, "resistance"), velocity_limit=voltage / kt
+        )
+
+    @property
+    def peak(self) -> float:
+        """The largest effort it can drive with [N·m]; inf: not known."""
+        if self.curve is not None:
+            return known(self.curve, "y1")
+        if self.line is not None:
+            return min(known(self.line, "saturation_effort"), self.line.max_effort)
+        drive, fit = self.file.drive, self.fit
+        if drive is not None and fit.kt is not None:
+            return fit.kt * drive.current_limit
+        return math.inf
+
+    @property
+    def top_speed(self) -> float:
+        """The speed at which it can drive no more [rad/s]; inf: not known."""
+        if self.curve is not None:
+            return known(self.curve, "x2")
+        return known(self.line, "velocity_limit") if self.line is not None else math.inf
+
+    def __str__(self) -> str:
+        return self.name
+
+
+# Joint motor --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class MotorOnJoint:
+    """The motor of one joint, and what the model had there."""
+
+    motor: Motor
+    #: The joint as the model's file has it.
+    before: NativeJoint
+    #: Whether a position actuator on it has the servo's native form.
+    is_servo: bool
+    #: Which of armature, frictionloss and damping the scene's `dynamics` give themselves.
+    overridden: frozenset[str]
+
+
+# Library ------------------------------------------------------------------------------------------
+
+
+#: The package and the folder in it that bundled motors are in.
+PACKAGE, FOLDER = "mjrig.config", "motors"
+_OWN = "motors/own.yaml"
+
+
+@cache
+def bundled() -> dict[str, Path]:
+    """The bundled files by name, in order."""
+    folders = [folder / FOLDER for folder in package_folders(PACKAGE)]
+    files = [path for folder in folders if folder.is_dir() for path in folder.glob("*.yaml")]
+    return {path.stem: path for path in sorted(files)}
+
+
+def choices() -> tuple[str, ...]:
+    """The bundled motors with all of their fits: `mx-106`, `mx-106:m4`, …"""
+    found: list[str] = []
+    for name, path in bundled().items():
+        found.append(name)
+        found += [f"{name}:{fit.law}" for fit in _bundled(path).fits[1:]]
+    return tuple(found)
+
+
+def find_motor(text: str, holder: HasProperties) -> Motor:
+    """A motor by name, spelled somehow, or by file: `MX106`, `mx-106:m6`, `motors/own.yaml`.
+
+    Args:
+        text: as the scene writes it.
+        holder: what names it: files are looked for in its folder, through its gate.
+
+    Raises:
+        PropertyError: there is none of that name, or it has no such fit.
+        MotorError: the file is wrong.
+    """
+    name, law = split_law(text)
+    file = _file(name, holder)
+    return Motor(name=text, file=file, fit=_fit(file, law, name))
+
+
+def _file(name: str, holder: HasProperties) -> MotorFile:
+    if own_file(name):
+        # Not as an actor finds its files, which are models.
+        own = find_file(Path(name), holder.folder(), holder.gate(), holder.trusted_folders())
+        return MotorFile.load(own)
+    known = bundled()
+    spelled = {_letters(known_name): known_name for known_name in known}
+    found = spelled.get(_letters(name))
+    if found is None:
+        close = nearest(_letters(name), spelled)
+        hint = f"did you mean {spelled[close]!r}?" if close else f"available: {listed(known)}"
+        raise PropertyError(f"there is no motor {name!r}; {hint} (a file of your own: {_OWN})")
+    return _bundled(known[found])
+
+
+@cache
+def _bundled(path: Path) -> MotorFile:
+    return MotorFile.load(path)
+
+
+def _letters(name: str) -> str:
+    """Letters and digits alone: `eRob80:50`, `erob80-50` and `EROB 80 50` are one."""
+    return re.sub(r"[^a-z0-9]", "", os.path.basename(name).lower())
+
+
+def _fit(file: MotorFile, law: str, name: str) -> MotorFit:
+    """The fit of a law; empty: the first."""
+    fits = {str(fit.law): fit for fit in file.fits}
+    if not law:
+        return next(iter(fits.values()), MotorFit())
+    if law not in fits:
+        has = f"it has {listed(fits)}" if fits else "it has none"
+        raise PropertyError(f"the motor {name!r} has no fit {law!r}; {has}")
+    return fits[law]

@@ -277,7 +277,6 @@ def _text(field: str, value: Any) -> str:
 
 
 # Compiler options ---------------------------------------------------------------------------------
-# The `compiler:` block of an actor: MuJoCo's compiler attributes by their MJCF names.
 
 
 _SWITCH = ("true", "false")

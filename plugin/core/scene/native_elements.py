@@ -11,12 +11,13 @@ import mujoco
 import numpy as np
 
 from mjrig.core.arrays import FloatArray
-from mjrig.core.scene.actuator_kinds import INPUTS
 
 # Native actuator ----------------------------------------------------------------------------------
-# NativeActuator: the gains and limits of one of MuJoCo's own actuators, and how to change them.
 
 
+#: Bits of an input signature by name; a chart of an orientation is one of the last two.
+INPUTS: Mapping[str, int] = {"pos": 1, "vel": 2, "ff": 4, "voltage": 8, "none": 16, "pressure": 32}
+CHARTS: Mapping[str, int] = {"expmap": 1, "quat": 2}
 _TYPE = mujoco.mjtActuator
 _TRN = mujoco.mjtTrn
 _GAIN, _BIAS, _DYN = mujoco.mjtGain, mujoco.mjtBias, mujoco.mjtDyn
@@ -310,7 +311,6 @@ def _listed(names: Sequence[str]) -> str:
 
 
 # Native joint -------------------------------------------------------------------------------------
-# NativeJoint: what a scene's `dynamics` can change of a joint, as a spec has it.
 
 
 _SLIDE = mujoco.mjtJoint.mjJNT_SLIDE
@@ -398,7 +398,6 @@ class NativeJoints:
 
 
 # Callbacks ----------------------------------------------------------------------------------------
-# MuJoCo's actuator callbacks while a model is compiled.
 
 
 ACTUATOR_CALLBACKS = ("act_dyn", "act_gain", "act_bias")

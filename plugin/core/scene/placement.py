@@ -9,15 +9,13 @@ import numpy as np
 
 from mjrig.core.errors import PropertyError
 from mjrig.core.scene.actor_description import ActorDescription
-from mjrig.core.scene.includes import Placed, described, own_copy
 from mjrig.core.scene.mujoco_options import SimOptions
 from mjrig.core.scene.pose import Pose
 from mjrig.core.scene.randomisation import Draw, draws, is_for_bound
-from mjrig.core.scene.scene_description import SceneDescription
+from mjrig.core.scene.scene_description import Placed, SceneDescription, described, own_copy
 from mjrig.core.scene.scene_sections import MAX_COPIES, Frame
 
 # Replicate ----------------------------------------------------------------------------------------
-# Copies of actors on grids; what is attached to a copied actor is copied with it.
 
 
 @dataclass(frozen=True)
@@ -113,7 +111,6 @@ def _own(actor: ActorDescription, below: list[Copy]) -> Iterator[Copy]:
 
 
 # Placement ----------------------------------------------------------------------------------------
-# From a scene to the actors that will be in the world: includes, copies, random draws.
 
 
 S = TypeVar("S", bound=SceneDescription)

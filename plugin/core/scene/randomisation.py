@@ -15,7 +15,6 @@ from mjrig.core.patterns import compile_pattern
 from mjrig.core.properties.has_properties import HasProperties
 from mjrig.core.properties.per_actuator import PerActuator
 from mjrig.core.properties.scalar_kinds import Int
-from mjrig.core.scene.actor_description import ActorDescription
 from mjrig.core.scene.scene_sections import Distribution, Operation, Randomise
 
 
@@ -119,7 +118,7 @@ def _matches(entry: Randomise, names: Sequence[str]) -> list[tuple[int, str]]:
     )
 
 
-def is_for_bound(draw: Draw, actor: ActorDescription) -> bool:
+def is_for_bound(draw: Draw, actor: HasProperties) -> bool:
     """Whether a draw is per actuator and must wait until the actuators are known.
 
     Raises:

@@ -11,7 +11,6 @@ from mjrig.core.properties.scalar_kinds import Bool, Choice, Float, OptionalFloa
 from mjrig.core.scene.pose import PLACE, Transform
 
 # Actor parts --------------------------------------------------------------------------------------
-# Parts of an actor's description: attachment, velocities, keyframes, copies, gain tests.
 
 
 #: Most copies of actors in a scene.

@@ -9,7 +9,7 @@ from typing import Any
 
 from mjrig.core.errors import PropertyError, SceneError
 from mjrig.core.properties.has_properties import HasProperties
-from mjrig.core.properties.nested_kinds import NestedList
+from mjrig.core.properties.nested_kinds import Nested, NestedList
 from mjrig.core.yaml_text.comparison import UNKNOWN, ItemTree, as_written, identity, paired, same
 from mjrig.core.yaml_text.formatting import format_block
 from mjrig.core.yaml_text.yaml_document import (
@@ -23,7 +23,6 @@ from mjrig.core.yaml_text.yaml_document import (
 from mjrig.core.yaml_text.yaml_edit import updated_text
 
 # Scene text ---------------------------------------------------------------------------------------
-# SceneText: the text a scene was read from, its data, and the text to save.
 
 
 FORMAT = 1
@@ -335,3 +334,63 @@ def _inherit(item: HasProperties, former: HasProperties) -> None:
 def _parts(value: object) -> list[HasProperties]:
     values = value if isinstance(value, tuple) else (value,)
     return [part for part in values if isinstance(part, HasProperties)]
+
+
+# Apply data ---------------------------------------------------------------------------------------
+# Apply new data to an existing object; the path of an object in the data.
+
+
+def update(obj: HasProperties, data: Mapping[str, Any]) -> None:
+    """Apply `data` to an object, all or nothing; parts that stay remain the same objects.
+
+    Raises:
+        PropertyError: a name is unknown or a value does not fit; nothing was changed.
+    """
+    with obj.changes():
+        now = obj.to_data()
+        is_key = "type" not in type(obj)._properties  # of the class, which a file may leave out
+        for name in now.keys() - data.keys():
+            if not (name == "type" and is_key):
+                obj.unset(name)
+        for name, value in data.items():
+            if name == "type" and is_key:
+                continue
+            if name not in now or not same(now[name], value):
+                _update_property(obj, name, now.get(name), value)
+
+
+def _update_property(obj: HasProperties, name: str, now: Any, value: Any) -> None:
+    prop, old = obj.property_named(name), obj.__dict__[name]
+    if isinstance(prop, Nested) and old is not None and _same_kind(now, value):
+        update(old, value)
+    elif isinstance(prop, NestedList) and isinstance(value, list) and old:
+        prop.assign(obj, _updated_list(old, now, value))
+    else:
+        prop.assign(obj, value)
+
+
+def _updated_list(old: tuple[HasProperties, ...], now: list[Any], new: list[Any]) -> list[Any]:
+    """The items of a list: those matched by name or type updated, the rest as data."""
+    free = list(zip(old, now, strict=True))
+    found: list[Any] = []
+    for item in new:
+        match = next((pair for pair in free if _is_one(pair[1], item)), None)
+        if match is None:
+            found.append(item)
+            continue
+        free.remove(match)
+        if not same(match[1], item):
+            update(match[0], item)
+        found.append(match[0])
+    return found
+
+
+def _is_one(now: Any, new: Any) -> bool:
+    if not isinstance(now, Mapping) or not isinstance(new, Mapping):
+        return same(now, new)
+    return _same_kind(now, new) and identity(now) == identity(new)
+
+
+def _same_kind(now: Any, new: Any) -> bool:
+    both = isinstance(now, Mapping) and isinstance(new, Mapping)
+    return both and now.get("type") == new.get("type")

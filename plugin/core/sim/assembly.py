@@ -12,10 +12,14 @@ import numpy as np
 from mjrig.core.arrays import FloatArray
 from mjrig.core.control.articulation import Articulation
 from mjrig.core.control.controller import ArticulationController
-from mjrig.core.control.execution import Execution, is_implicit, why_not_lowered_here
+from mjrig.core.control.execution import (
+    Execution,
+    PlantComponent,
+    is_implicit,
+    why_not_lowered_here,
+)
 from mjrig.core.control.execution import choose as choose_one
 from mjrig.core.control.finite_guard import EventLog
-from mjrig.core.control.plant_component import PlantComponent
 from mjrig.core.control.setpoints import Scratch, SetpointBank
 from mjrig.core.errors import BindingError, LeaseError, PropertyError
 from mjrig.core.model.binary_model import WHY_NOT_NATIVE
@@ -169,7 +173,9 @@ def assemble(
         return _bring_up(layout, requested, WHY_NOT_NATIVE, log, choose)
     not_here = why_not_lowered_here(layout.spec.option, _actuation(scene, layout))
     if choose is choose_executions and requested in ("auto", "native"):
-        expected = draft(layout, requested, not_here)
+        expected = None
+        with suppress(Exception):  # whatever is wrong is found again when the world is bound
+            expected = draft(layout, requested, not_here)
         if expected is not None:
             alive = _as_expected(layout, expected, requested, not_here, log)
             if alive is not None:

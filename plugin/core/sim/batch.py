@@ -13,7 +13,7 @@ import numpy.typing as npt
 from mjrig.core.arrays import FloatArray, copy_into
 from mjrig.core.attributes import CheckedAttributes
 from mjrig.core.control.controller import ArticulationController
-from mjrig.core.control.plant_component import PlantComponent
+from mjrig.core.control.execution import PlantComponent
 from mjrig.core.control.policy import PolicyComponent, chosen_worlds
 from mjrig.core.errors import BindingError, ExecutionError, PropertyError
 from mjrig.core.names import listed, suggestion

@@ -25,8 +25,7 @@ import numpy as np
 
 from mjrig.core.arrays import FloatArray
 from mjrig.core.control.controller import ArticulationController
-from mjrig.core.control.execution import Execution
-from mjrig.core.control.plant_component import PlantComponent
+from mjrig.core.control.execution import Execution, PlantComponent
 from mjrig.core.errors import ExecutionError, phrase
 from mjrig.core.model.binding import ActorModel, spans
 from mjrig.core.model.build import Built
@@ -40,7 +39,6 @@ from mjrig.core.sim.native_compile import Key
 from mjrig.core.sim.world import World
 
 # Lowered world ------------------------------------------------------------------------------------
-# LoweredWorld: a world with everything lowered that has a MuJoCo form, ready for export.
 
 
 _DISABLED = "it is disabled; its actuators are driven directly"
@@ -133,7 +131,6 @@ def lowered_controllers(world: World) -> list[ArticulationController]:
 
 
 # Export states ------------------------------------------------------------------------------------
-# Keyframes of an exported model: the states of a world, in the lowered layout.
 
 
 #: The keyframe that is the world right after a reset, setpoints included.

@@ -4,7 +4,6 @@ Which controllers run natively is decided from the spec, before the model is com
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -14,9 +13,8 @@ import numpy.typing as npt
 
 from mjrig.core.arrays import FloatArray
 from mjrig.core.control.controller import ArticulationController
-from mjrig.core.control.execution import Execution, choose, is_implicit
+from mjrig.core.control.execution import Execution, PlantComponent, choose, is_implicit
 from mjrig.core.control.lowering import FF, INPUTS, NativeForm, change_spec
-from mjrig.core.control.plant_component import PlantComponent
 from mjrig.core.errors import BindingError
 from mjrig.core.model.binding import (
     ActorModel,
@@ -208,17 +206,13 @@ class Draft:
 def draft(layout: Layout, requested: str, not_here: str) -> Draft | None:
     """What the controllers of a scene will run as; None: nothing natively, or it is not known.
 
+    It raises what is wrong with the scene, without a place in it.
+
     Args:
         layout: the scene in one spec, which stays as it is.
         requested: `auto` or `native`.
         not_here: why nothing may be lowered; empty if that is possible.
     """
-    with suppress(Exception):  # whatever is wrong is found again when the world is bound
-        return _draft(layout, requested, not_here)
-    return None
-
-
-def _draft(layout: Layout, requested: str, not_here: str) -> Draft | None:
     options = layout.spec.option
     executions: dict[Key, Execution] = {}
     copies: dict[Key, ArticulationController] = {}

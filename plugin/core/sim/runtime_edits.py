@@ -96,7 +96,6 @@ def _set_constants(model: Any) -> None:
 
 
 # Native edit --------------------------------------------------------------------------------------
-# Other gains and limits for the native actuators of a running robot, without a new world.
 
 
 #: What can be written into a compiled model; the rest decides about its sizes or other fields.

@@ -19,7 +19,6 @@ from mjrig.core.control.setpoints import LastBytes
 from mjrig.core.errors import PropertyError
 
 # Idle robots --------------------------------------------------------------------------------------
-# IdleRobots: robots that MuJoCo runs alone, checked together before a step.
 
 #: The range of one step, made once.
 _ONCE = range(1)

@@ -196,7 +196,6 @@ def _options(model: Any) -> Iterator[str]:
 
 
 # Warp batch ---------------------------------------------------------------------------------------
-# WarpBatch: a batch whose worlds MuJoCo Warp steps, in single precision.
 
 
 #: State that only the caller writes.

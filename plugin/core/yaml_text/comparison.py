@@ -49,7 +49,6 @@ UNKNOWN = ItemTree()
 
 
 # Comparison ---------------------------------------------------------------------------------------
-# Comparison of plain data: whether two values are equal, and which items of a list stayed.
 
 
 def same(a: Any, b: Any) -> bool:

@@ -97,7 +97,6 @@ def spliced(text: str, splices: Iterable[Splice]) -> str:
 
 
 # Entry edits --------------------------------------------------------------------------------------
-# Removing and inserting entries of YAML lists and mappings, as splices of the text.
 
 
 #: A comma between brackets, with blanks in front of it.

@@ -169,16 +169,16 @@ def composed(text: str) -> tuple[Any, int]:
     Raises:
         yaml.MarkedYAMLError: with the place.
     """
+    loader: Any = _Loader(text)
     try:
-        return _compose(_Loader(text))
+        return loader.get_single_node(), loader._composed
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         if mark is None or mark.index > MAX_EXPLAINED:
             raise
-        return _compose(_PythonLoader(text))
-
-
-def _compose(loader: Any) -> tuple[Any, int]:
+    finally:
+        loader.dispose()
+    loader = _PythonLoader(text)
     try:
         return loader.get_single_node(), loader._composed
     finally:
@@ -320,10 +320,30 @@ class Document:
     # Nodes to plain data ------------------------------------------------------------------------
 
     def _plain(self, node: Any, path: Keys, key: tuple[int, int]) -> Any:
-        if len(path) > MAX_NESTING:  # through aliases
-            raise self._fail(node, path, TOO_DEEP)
         if isinstance(node, AliasNode):
             return self._aliased(node, path, key)
+        self._admit(node, path, key)
+        if isinstance(node, yaml.ScalarNode):
+            return self._scalar(node, path)
+        if isinstance(node, yaml.SequenceNode):
+            return [
+                self._plain(item, (*path, i), _mark(item.start_mark))
+                for i, item in enumerate(node.value)
+            ]
+        data: dict[str, Any] = {}
+        merged: dict[str, Any] = {}
+        for key_node, value_node in node.value:
+            if key_node.tag == "tag:yaml.org,2002:merge":
+                merged |= self._merged(key_node, value_node, path)
+            else:
+                name = self._name(key_node, path, data)
+                data[name] = self._plain(value_node, (*path, name), _mark(key_node.start_mark))
+        return {**merged, **data}
+
+    def _admit(self, node: Any, path: Keys, key: tuple[int, int]) -> None:
+        """Note the place of a node, and refuse what no scene file may have."""
+        if len(path) > MAX_NESTING:  # through aliases
+            raise self._fail(node, path, TOO_DEEP)
         self._visited += 1
         if self._visited > MAX_NODES:  # nested aliases can grow exponentially
             raise self._fail(node, path, TOO_MANY)
@@ -331,14 +351,6 @@ class Document:
         if node.tag not in _TAGS and node.tag != "tag:yaml.org,2002:timestamp":
             tag = node.tag.replace("tag:yaml.org,2002:", "!!")
             raise self._fail(node, path, f"the tag {tag} is not allowed; write plain YAML")
-        if isinstance(node, yaml.MappingNode):
-            return self._mapping(node, path)
-        if isinstance(node, yaml.SequenceNode):
-            return [
-                self._plain(item, (*path, i), _mark(item.start_mark))
-                for i, item in enumerate(node.value)
-            ]
-        return self._scalar(node, path)
 
     def _aliased(self, node: AliasNode, path: Keys, key: tuple[int, int]) -> Any:
         if any(node.target is outer for outer in self._within):
@@ -348,29 +360,27 @@ class Document:
         self._within.pop()
         return value
 
-    def _mapping(self, node: Any, path: Keys) -> dict[str, Any]:
-        data: dict[str, Any] = {}
+    def _merged(self, key_node: Any, value_node: Any, path: Keys) -> dict[str, Any]:
+        """What `<<` adds to a mapping."""
         merged: dict[str, Any] = {}
-        for key_node, value_node in node.value:
-            if key_node.tag == "tag:yaml.org,2002:merge":
-                values = self._plain(value_node, (*path, "<<"), _mark(key_node.start_mark))
-                for part in reversed(values if isinstance(values, list) else [values]):
-                    if not isinstance(part, dict):
-                        raise self._fail(value_node, path, "<< needs a mapping")
-                    merged |= part
-                continue
-            if not isinstance(key_node, yaml.ScalarNode):
-                raise self._fail(key_node, path, "a key must be text")
-            if key_node.tag not in _TAGS:
-                self._plain(key_node, path, _mark(key_node.start_mark))  # refuses the tag
-            name = key_node.value
-            if name in data:
-                line, column = self.places[(*path, name)].key
-                raise self._fail(
-                    key_node, path, f"duplicate key {name!r}; first at {line}:{column}"
-                )
-            data[name] = self._plain(value_node, (*path, name), _mark(key_node.start_mark))
-        return {**merged, **data}
+        values = self._plain(value_node, (*path, "<<"), _mark(key_node.start_mark))
+        for part in reversed(values if isinstance(values, list) else [values]):
+            if not isinstance(part, dict):
+                raise self._fail(value_node, path, "<< needs a mapping")
+            merged |= part
+        return merged
+
+    def _name(self, node: Any, path: Keys, data: Mapping[str, Any]) -> str:
+        """A key of a mapping that has these already."""
+        if not isinstance(node, yaml.ScalarNode):
+            raise self._fail(node, path, "a key must be text")
+        if node.tag not in _TAGS:
+            self._plain(node, path, _mark(node.start_mark))  # refuses the tag
+        name: str = node.value
+        if name in data:
+            line, column = self.places[(*path, name)].key
+            raise self._fail(node, path, f"duplicate key {name!r}; first at {line}:{column}")
+        return name
 
     def _scalar(self, node: Any, path: Keys) -> Any:
         text = node.value

@@ -26,7 +26,6 @@ from mjrig.core.yaml_text.formatting import (
 from mjrig.core.yaml_text.yaml_document import AliasNode, Document
 
 # Aliases ------------------------------------------------------------------------------------------
-# YAML aliases: the values that several places of a document share, and which may stay shared.
 
 
 #: The tag of `<<`, whose value is merged into the mapping.

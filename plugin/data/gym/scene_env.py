@@ -16,17 +16,50 @@ from mjrig.core.arrays import FloatArray
 from mjrig.core.control.articulation import Articulation
 from mjrig.core.control.controller import ArticulationController
 from mjrig.core.control.effort_limits import effort_limit
-from mjrig.core.control.plant_component import PlantComponent
+from mjrig.core.control.execution import PlantComponent
 from mjrig.core.control.setpoints import takes_rows
 from mjrig.core.errors import BindingError, MissingExtraError, MjrigError, PropertyError
 from mjrig.core.model.binding import ActuatorBinding
 from mjrig.core.names import listed, suggestion
+from mjrig.core.properties.component import ActorComponent
+from mjrig.core.properties.hooks import required
 from mjrig.core.scene.editing.scene import Scene
 from mjrig.core.sim.world import World
-from mjrig.data.gym.reward import Reward, as_number
+
+# Reward -------------------------------------------------------------------------------------------
+
+
+class Reward(ActorComponent):
+    """Base of components that judge a robot in an environment; the rewards of a robot are added.
+
+    It commands nothing, and outside of an environment it does nothing.
+    """
+
+    @required()
+    def reward(self, world: World) -> float:
+        """What the step that was just taken is worth."""
+        raise NotImplementedError
+
+    def is_over(self, world: World) -> bool:
+        """Whether the episode ends here, as after a fall."""
+        return False
+
+
+def as_number(value: object, source: Reward | str) -> float:
+    """A reward as a float.
+
+    Raises:
+        PropertyError: it is not a number; the message names the component or function.
+    """
+    try:
+        return float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        is_component = isinstance(source, Reward)
+        name = f"{source.label}: {type(source).__name__}.reward" if is_component else source
+        raise PropertyError(f"{name} returned {value!r}; return a number") from None
+
 
 # Offscreen ----------------------------------------------------------------------------------------
-# Offscreen: pictures of a running world as arrays, in this process.
 
 
 class Offscreen:
@@ -75,7 +108,6 @@ def _without_a_screen() -> None:
 
 
 # Spaces -------------------------------------------------------------------------------------------
-# What an environment's numbers are: names and bounds of actions, names of observations.
 
 
 _NONE = (-np.inf, np.inf)

@@ -159,7 +159,6 @@ def _last_mixed(a: int, b: int, c: int) -> int:
 
 
 # H5 reading ---------------------------------------------------------------------------------------
-# Read what `Recorder` wrote, finished or not.
 
 
 #: A file that is being written may change while it is read; then it is read again.

@@ -18,7 +18,6 @@ from mjrig.core.arrays import FloatArray
 from mjrig.core.errors import RecordingError
 
 # Values -------------------------------------------------------------------------------------------
-# Numbers in JSON: non-finite values as text or null.
 
 
 def to_json(values: Iterable[float]) -> list[float | str | None]:

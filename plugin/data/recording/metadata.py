@@ -27,7 +27,6 @@ from mjrig.data.recording.json_values import plain, to_json
 from mjrig.data.recording.recording import Recording
 
 # Description --------------------------------------------------------------------------------------
-# Metadata of a recording: names, addresses, gains, versions, hashes.
 
 
 _KINDS = ("free", "ball", "slide", "hinge")
@@ -158,7 +157,6 @@ def policy_of(robot: Articulation) -> PolicyComponent | None:
 
 
 # Recorded scene -----------------------------------------------------------------------------------
-# The scene a recording was made in.
 
 
 def scene_of(

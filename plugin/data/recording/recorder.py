@@ -243,7 +243,6 @@ class Journal:
 
 
 # World memory -------------------------------------------------------------------------------------
-# The memory of every component of a world, in the form of a recording.
 
 
 #: The part of the world itself, besides its actors.
@@ -284,7 +283,6 @@ def _parts_of(world: World, snapshot: Snapshot) -> Iterable[tuple[str, Any]]:
 
 
 # Recorder -----------------------------------------------------------------------------------------
-# Recorder: records every physics step of a world to an HDF5 file.
 
 
 _INTEGRATION = int(mujoco.mjtState.mjSTATE_INTEGRATION)

@@ -18,7 +18,6 @@ from mjrig.data.recording.component_memory import LINES, VALUES
 from mjrig.data.recording.h5_writer import H5File
 
 # Chunk --------------------------------------------------------------------------------------------
-# Chunk: buffer for some hundred rows of a recording, between the stepping and writing threads.
 
 
 #: Fields of MjData recorded for the whole world, besides the time.
@@ -148,7 +147,6 @@ class Chunk:
 
 
 # Writer -------------------------------------------------------------------------------------------
-# Writer thread of a recording, so that stepping does not wait for the disk.
 
 
 T = TypeVar("T")

@@ -22,7 +22,6 @@ from mjrig.data.robot_logs.velocity_setpoints import (
 )
 
 # Acted on -----------------------------------------------------------------------------------------
-# When the commands of a log acted, by its efforts.
 
 
 @dataclass(frozen=True)
@@ -83,7 +82,6 @@ def _law_data(quantities: Quantities, tables: ActedOn) -> LawData | None:
 
 
 # Commanded ----------------------------------------------------------------------------------------
-# Commands of a log as setpoints at physics steps, with the gains that came with them.
 
 
 #: Gains that change more often are not kept.

@@ -8,7 +8,6 @@ from mjrig.data.robot_logs.survey import STAMPS, Survey, Surveyed, ValueRange
 from mjrig.data.robot_logs.units import CURRENTS, NamedUnit, unit_of
 
 # Column names -------------------------------------------------------------------------------------
-# What a column or a field holds, by the words and the unit in its name.
 
 
 _WORDS = {

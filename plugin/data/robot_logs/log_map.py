@@ -22,7 +22,6 @@ from mjrig.data.robot_logs.units import (
 )
 
 # Log map ------------------------------------------------------------------------------------------
-# LogMap: which field of a log is which quantity of which joint, in which unit; `log.yaml`.
 
 
 FORMAT = 1
@@ -169,14 +168,6 @@ def read_map(path: Path) -> LogMap:
     except (OSError, UnicodeDecodeError) as error:
         raise RecordingError(f"{path}: cannot be read: {error}") from error
     return map_of(text, path)
-
-
-def is_map(path: Path) -> bool:
-    """Whether a file is a mapping of a log."""
-    if path.suffix.lower() not in (".yaml", ".yml") or not path.is_file():
-        return False
-    with path.open(encoding="utf-8", errors="replace") as stream:
-        return any(line.startswith(f"{KEY}:") for line in stream)
 
 
 def map_of(text: str, path: Path | None = None) -> LogMap:

@@ -27,7 +27,6 @@ from mjrig.data.robot_logs.map_guess import guessed_map
 from mjrig.data.robot_logs.survey import Survey, survey
 
 # Opening ------------------------------------------------------------------------------------------
-# Opening a log: the format is told by its first bytes, not by its ending.
 
 
 _ZIP = b"PK\x03\x04"

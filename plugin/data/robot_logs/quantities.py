@@ -109,7 +109,6 @@ def _points(
 
 
 # Quantities ---------------------------------------------------------------------------------------
-# The quantities of a log's joints: in SI units, in the scene's signs, at their own times.
 
 
 #: A vendor's word for "no velocity".

@@ -13,7 +13,6 @@ from mjrig.data.robot_logs.log_map import LogMap
 from mjrig.data.robot_logs.spikes import spikes
 
 # Survey -------------------------------------------------------------------------------------------
-# What a log holds: stamps of every topic, and ranges of its numbers.
 
 
 #: Ranges are taken from so many messages of each topic.
@@ -140,7 +139,6 @@ def _widen(topic: Surveyed, samples: LogSamples) -> None:
 
 
 # Used fields --------------------------------------------------------------------------------------
-# Which fields of a log a mapping uses, and which it does not.
 
 
 def used_fields(mapping: LogMap) -> dict[str, set[str]]:

@@ -9,7 +9,6 @@ from mjrig.core.errors import RecordingError
 from mjrig.core.names import listed
 
 # Column units -------------------------------------------------------------------------------------
-# The unit at the end of a column's name: `shoulder [deg]`, `shoulder_vel_deg_s`, `elbowMm`.
 
 
 _PER_S = r"(?:\s*/\s*s(?:ec)?|_?p(?:er_?)?s(?:ec)?|_s|\.s-1|·s-1)"
@@ -117,7 +116,6 @@ def unit_text(text: str) -> str:
 
 
 # Log units ----------------------------------------------------------------------------------------
-# Units of a log's quantities, as log.yaml writes them.
 
 
 _DEGREE, _TURN = math.pi / 180.0, 2.0 * math.pi

@@ -170,7 +170,7 @@ class BenchSuite(Component):
             raise MjrigError(f"{path}:1:1: must be a mapping, got {document.data!r}")
         made = cls.blank()
         try:
-            made._begin({"title": path.stem, **document.data})
+            made.assign({"title": path.stem, **document.data})
             made._check()
         except PropertyError as error:
             text = str(error).removeprefix(f"{made.label}.{format_path(error.keys)}: ")

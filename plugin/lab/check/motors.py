@@ -12,8 +12,7 @@ from mjrig.core.control.effort_limits import model_ranges, owned, symmetric
 from mjrig.core.control.plant import at_joint
 from mjrig.core.findings import Finding, note, patching, setting, warning
 from mjrig.core.model.binding import ActuatorBinding
-from mjrig.core.scene.motor_file import MotorOutput
-from mjrig.core.scene.motors import Motor, MotorOnJoint
+from mjrig.core.scene.motor_file import Motor, MotorOnJoint, MotorOutput
 
 #: Properties of clamps that are an effort or a speed of the motor.
 _EFFORTS, _SPEEDS = ("max_effort", "y1"), ("velocity_limit", "x2")

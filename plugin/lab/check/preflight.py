@@ -10,7 +10,7 @@ import numpy as np
 from mjrig.core.control.articulation import Articulation
 from mjrig.core.control.controller import ArticulationController
 from mjrig.core.control.effort_limits import effort_limit
-from mjrig.core.control.plant_component import PlantComponent
+from mjrig.core.control.execution import PlantComponent
 from mjrig.core.errors import MjrigError
 from mjrig.core.findings import (
     Finding,

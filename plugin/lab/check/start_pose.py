@@ -14,7 +14,7 @@ from mjrig.core.control.controller import ArticulationController
 from mjrig.core.control.effort_limits import effort_limit
 from mjrig.core.findings import Finding, Remedy, note, patching, setting, warning
 from mjrig.core.model.binding import ActuatorBinding
-from mjrig.core.names import Slots
+from mjrig.core.patterns import Slots
 from mjrig.core.scene.actor_description import ActorDescription
 from mjrig.core.scene.scene_sections import Units
 

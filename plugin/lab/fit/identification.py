@@ -14,7 +14,8 @@ import mujoco
 import numpy as np
 
 from mjrig.core.errors import BindingError, FitError
-from mjrig.core.names import Slots, listed, suggestion
+from mjrig.core.names import listed, suggestion
+from mjrig.core.patterns import Slots
 from mjrig.core.scene.editing.scene import Scene
 from mjrig.core.sim.batch import strip
 from mjrig.core.sim.world import World

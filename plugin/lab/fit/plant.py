@@ -12,8 +12,9 @@ from mjrig.core.control.articulation import Articulation
 from mjrig.core.control.controller import ArticulationController
 from mjrig.core.control.plant import PER_JOINT, at_joint
 from mjrig.core.errors import BindingError, FitError
-from mjrig.core.names import Slots, listed, suggestion
+from mjrig.core.names import listed, suggestion
 from mjrig.core.pattern_program import pattern_budget
+from mjrig.core.patterns import Slots
 from mjrig.core.properties.synonyms import hint
 from mjrig.core.sim.world import World
 from mjrig.lab.fit import inertial_parameters

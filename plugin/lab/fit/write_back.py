@@ -7,7 +7,8 @@ from typing import Any
 
 from mjrig.core.control.articulation import Articulation
 from mjrig.core.errors import FitError
-from mjrig.core.names import Slots, how_many, listed, literal
+from mjrig.core.names import how_many, listed, literal
+from mjrig.core.patterns import Slots
 from mjrig.core.scene.editing.scene import Scene
 from mjrig.core.scene.scene_paths import existing
 from mjrig.core.sim.world import World

@@ -15,7 +15,8 @@ from typing import Any
 
 from mjrig.core.errors import BindingError, PropertyError, SceneError
 from mjrig.core.files.atomic_writes import why_not_written, write_atomically
-from mjrig.core.names import Slots, listed, literal, suggestion
+from mjrig.core.names import listed, literal, suggestion
+from mjrig.core.patterns import Slots
 from mjrig.core.properties.declaration import number
 from mjrig.core.properties.synonyms import hint
 from mjrig.core.yaml_text.formatting import format_block

@@ -11,14 +11,15 @@ from mjrig.core.control.effort_limits import acting_limit, symmetric
 from mjrig.core.control.native_servo import NativeServo
 from mjrig.core.control.policy import PolicyComponent
 from mjrig.core.errors import BindingError
-from mjrig.core.names import Slots, literal
+from mjrig.core.names import literal
 from mjrig.core.pattern_program import pattern_budget
+from mjrig.core.patterns import Slots
 from mjrig.core.properties.has_properties import HasProperties
 from mjrig.core.properties.per_actuator import DEFAULT, Origin, PerActuator, origins
 from mjrig.core.scene.actor_description import ActorDescription
 from mjrig.core.scene.editing.scene import Scene
-from mjrig.core.scene.includes import Placed
 from mjrig.core.scene.native_elements import GAINS_OF
+from mjrig.core.scene.scene_description import Placed
 from mjrig.core.scene.scene_paths import existing, find
 from mjrig.core.sim.world import World
 

@@ -13,7 +13,7 @@ import numpy as np
 from mjrig.core.arrays import FloatArray
 from mjrig.core.attributes import CheckedAttributes
 from mjrig.core.control.controller import ArticulationController
-from mjrig.core.control.plant_component import PlantComponent
+from mjrig.core.control.execution import PlantComponent
 from mjrig.core.control.setpoints import Lease, Source
 from mjrig.core.errors import MjrigError, RecordingError, phrase
 from mjrig.core.names import literal

@@ -8,7 +8,7 @@ from typing import Any
 
 from mjrig.core.control.articulation import Articulation
 from mjrig.core.control.controller import ArticulationController
-from mjrig.core.control.plant_component import PlantComponent
+from mjrig.core.control.execution import PlantComponent
 from mjrig.core.control.policy import PolicyComponent
 from mjrig.core.errors import LeaseError, PropertyError, RecordingError, phrase
 from mjrig.core.names import listed

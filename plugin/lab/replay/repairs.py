@@ -14,8 +14,9 @@ from mjrig.core.arrays import FloatArray
 from mjrig.core.control.policy import PolicyComponent
 from mjrig.core.files.atomic_writes import write_atomically
 from mjrig.core.findings import Finding, RepairEdit
-from mjrig.core.names import Slots, listed, literal
+from mjrig.core.names import listed, literal
 from mjrig.core.pattern_program import pattern_budget
+from mjrig.core.patterns import Slots
 from mjrig.core.properties.per_actuator import DEFAULT
 from mjrig.core.scene.editing.scene import Scene
 from mjrig.core.scene.scene_paths import path_of

@@ -7,7 +7,7 @@ from pathlib import Path
 from mjrig.core.control.policy import PolicyComponent
 from mjrig.core.errors import MjrigError, RecordingError
 from mjrig.core.names import listed, suggestion
-from mjrig.core.properties.user_code import described
+from mjrig.core.properties.registry import described
 from mjrig.core.sim.world import World
 from mjrig.data.recording.recording import Recording
 from mjrig.lab.replay.diagnosis.recording_diagnosis import diagnose_recording

@@ -14,7 +14,7 @@ import mujoco
 import numpy as np
 
 from mjrig.core.arrays import FloatArray
-from mjrig.core.properties.user_code import described
+from mjrig.core.properties.registry import described
 from mjrig.core.sim.plant_parameters import model_hash
 from mjrig.core.sim.world import World
 from mjrig.data.recording.component_memory import StoredMemory

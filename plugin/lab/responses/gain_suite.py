@@ -9,7 +9,8 @@ import mujoco
 import numpy as np
 
 from mjrig.core.errors import BindingError
-from mjrig.core.names import Slots, literal
+from mjrig.core.names import literal
+from mjrig.core.patterns import Slots
 from mjrig.core.scene.editing.scene import Scene
 from mjrig.core.scene.scene_sections import GainTests
 from mjrig.core.sim.world import World

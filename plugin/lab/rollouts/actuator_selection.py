@@ -9,7 +9,8 @@ from mjrig.core.control.effort_limits import effort_limit
 from mjrig.core.control.native_servo import NativeServo
 from mjrig.core.errors import BindingError
 from mjrig.core.model.binding import ActuatorBinding
-from mjrig.core.names import Slots, listed
+from mjrig.core.names import listed
+from mjrig.core.patterns import Slots
 from mjrig.core.sim.world import World
 
 

@@ -18,7 +18,7 @@ from mjrig.core.control.efforts import BoolArray
 from mjrig.core.control.sampler import Sampler
 from mjrig.core.errors import BindingError
 from mjrig.core.model.binding import ActuatorBinding
-from mjrig.core.names import Slots
+from mjrig.core.patterns import Slots
 from mjrig.core.sim.batch import Batch
 from mjrig.core.sim.warp_batch import WarpBatch
 from mjrig.core.sim.warp_device import FLOAT

@@ -11,7 +11,7 @@ from mjrig.core.arrays import FloatArray
 from mjrig.core.attributes import CheckedAttributes
 from mjrig.core.control.articulation import Articulation
 from mjrig.core.control.controller import ArticulationController
-from mjrig.core.control.plant_component import PlantComponent
+from mjrig.core.control.execution import PlantComponent
 from mjrig.core.control.sampler import FIELDS, BindingReader, SampleLog
 from mjrig.core.errors import BindingError
 from mjrig.core.findings import Finding, note

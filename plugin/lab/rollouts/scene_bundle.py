@@ -88,11 +88,11 @@ class Bundle:
         base = Path(os.path.abspath(scene.base))
         paths = sorted({*_files(scene), *_whole(extra)})
         top = Path(os.path.commonpath([base, *(p.parent for p in paths)]))
-        files = tuple((p.relative_to(top).as_posix(), _content(p)) for p in paths)
-        if (size := sum(len(content) for _, content in files)) > MAX_BYTES:
+        if (size := sum(path.stat().st_size for path in paths)) > MAX_BYTES:
             raise SceneError(
                 f"the scene's files have {size} bytes; a bundle takes at most {MAX_BYTES}"
             )
+        files = tuple((p.relative_to(top).as_posix(), _content(p)) for p in paths)
         local = LocalScene.of(scene, extra)
         folder = base.relative_to(top).as_posix()
         places = tuple((p, Path(os.path.abspath(p)).relative_to(top).as_posix()) for p in extra)

@@ -21,6 +21,7 @@ from mjrig.components import (
     PositionActuator,
     VelocityActuator,
 )
+from tests.wording import mentions, regex
 from tests.worlds import arm, hinge, make_robot, make_world, pd_of, refused
 
 BARE = hinge("", joint='range="-3 3" limited="true"')
@@ -148,7 +149,7 @@ def test_more_than_ten_parameters_are_refused() -> None:
 
 
 def test_an_unknown_keyword_is_refused_at_once() -> None:
-    with refused(mjrig.PropertyError, "PositionActuator has no property 'kpp'; did you mean 'kp'?"):
+    with refused(mjrig.PropertyError, "PositionActuator has no property 'kpp'; did … 'kp'?"):
         PositionActuator(kpp=3)
 
 
@@ -156,8 +157,8 @@ def test_user_types_run_a_registered_callback_and_need_one() -> None:
     actuator = {"type": "GeneralActuator", "name": "u", "gaintype": "user", **J}
     with refused(
         mjrig.PropertyError,
-        "robot.actuators[0] (GeneralActuator 'u').gaintype: user needs a callback; register one "
-        "with mujoco.set_mjcb_act_gain",
+        "robot.actuators[0] (GeneralActuator 'u').gaintype: user needs a callback; … "
+        "mujoco.set_mjcb_act_gain",
     ):
         make_world(BARE, actuators=[actuator])
     mujoco.set_mjcb_act_gain(lambda model, data, i: 2.0)
@@ -235,8 +236,7 @@ def test_two_position_laws_on_one_joint_are_refused() -> None:
     servo = {"type": "PositionActuator", "name": "a", **J}
     with refused(
         mjrig.PropertyError,
-        "robot.actuators[0] (PositionActuator 'a'): 'a' and 'b' both hold the joint 'swing' at a "
-        "position; replace one of them, or give it another joint",
+        "robot.actuators[0] (PositionActuator 'a'): 'a' and 'b' both hold the … 'swing' …",
     ):
         make_world(BARE, actuators=[servo, {**servo, "type": "IntVelocityActuator", "name": "b"}])
 
@@ -390,10 +390,10 @@ def test_one_actuator_is_replaced_once() -> None:
 @pytest.mark.parametrize(
     ("values", "text"),
     [
-        ({"type": "AdhesionActuator"}, "adhesion actuators act on a body; 'a' acts on a joint"),
-        ({"refsite": "tip"}, "To set the refsite reference, site must be set first."),
-        ({"inparent": True}, "cannot be combined with replaces"),
-        ({"cranklength": 1}, "'a' acts on a joint, not on a cranksite"),
+        ({"type": "AdhesionActuator"}, "adhesion actuators act on … 'a' …"),
+        ({"refsite": "tip"}, "To set the refsite reference, …"),
+        ({"inparent": True}, "cannot be combined with …"),
+        ({"cranklength": 1}, "'a' acts on a joint, …"),
         ({"damping": -1}, "must be >= 0"),
     ],
 )
@@ -401,7 +401,7 @@ def test_a_replacement_must_fit_what_it_acts_on(values: dict[str, Any], text: st
     actuator = {"type": "MotorActuator", "replaces": "a", **values}
     with pytest.raises(mjrig.PropertyError) as info:
         make_world(arm(SERVOS), actuators=[actuator])
-    assert text in str(info.value)
+    assert mentions(str(info.value), text)
 
 
 def test_a_replacement_may_get_a_reference() -> None:
@@ -515,13 +515,13 @@ def test_a_controller_with_clamps_is_no_position_actuator(tmp_path: Path) -> Non
     _, actor = servo_scene(tmp_path)
     controller = actor.use_motors()
     controller.property_named("delay").assign(controller, {"steps": 2})
-    with refused(mjrig.BindingError, "robot.PDController has delay; a position actuator has none"):
+    with refused(mjrig.BindingError, "robot.PDController has delay; a position …"):
         actor.use_position_actuators(controller)
 
 
 def test_a_pattern_without_position_actuators_says_so(tmp_path: Path) -> None:
     _, actor = servo_scene(tmp_path)
-    with refused(mjrig.BindingError, "robot: 'g' matches no position actuator; available: a, b"):
+    with refused(mjrig.BindingError, "robot: 'g' matches no position actuator; …"):
         actor.use_motors("g")
 
 
@@ -543,7 +543,7 @@ def test_every_actuator_reads_its_own_numbers(tmp_path: Path) -> None:
     dampers = actor.add_actuator(DamperActuator(joint=".*"))
     with refused(
         mjrig.BindingError,
-        "robot.actuators[2] (MotorActuator) is in no world; build a World from its scene first",
+        "robot.actuators[2] (MotorActuator) is in no world; … World …",
     ):
         _ = motor.force
     world = mjrig.World(scene)
@@ -585,7 +585,7 @@ def test_a_live_activation_can_be_set() -> None:
 def test_an_actuator_without_a_parent_has_no_parent_tag() -> None:
     with pytest.raises(ValueError, match="acts on nothing"):
         _ = MotorActuator().parent_tag
-    with pytest.raises(ValueError, match="cannot act on a body"):
+    with pytest.raises(ValueError, match=regex("cannot act on a …")):
         _ = VelocityActuator(body="b").parent_tag
     assert CylinderActuator(joint="j", inparent=True).parent_tag == "jointinparent"
 

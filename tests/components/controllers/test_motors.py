@@ -13,6 +13,7 @@ from mjrig.components.laws.pipeline import Pipeline
 from mjrig.components.laws.servo import CurrentServo, VoltageServo
 from mjrig.core.errors import SceneError
 from mjrig.core.scene.editing.file_watch import files_named
+from tests.wording import regex
 
 MODEL = """<mujoco><compiler angle="radian"/><option timestep="0.001"/><worldbody>
 <body name="a"><joint name="hip" axis="0 1 0" armature="0.5" damping="3"/>
@@ -123,17 +124,17 @@ def test_unknown_numbers_stay_the_models(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("motors", "problem"),
     [
-        ("mx-107", "leg.motors: there is no motor 'mx-107'; did you mean 'mx-106'"),
-        ({"hip": "sts3215:m6"}, "has no fit 'm6'; it has m1"),
-        ({"hop": "mx-106"}, "'hop' matches no joint or actuator of 'leg'; did you mean 'hip'"),
-        ({"hip.*": "mx-64", "hip_servo": "mx-106"}, "is matched by 'hip.*' .mx-64. and"),
-        ({"hip": 5}, "must be the name of a motor, got 5 for 'hip'"),
-        (["mx-106"], "must be a motor, or a mapping of name patterns to motors"),
+        ("mx-107", "leg.motors: there is no motor 'mx-107'; … 'mx-106'"),
+        ({"hip": "sts3215:m6"}, "has no fit 'm6'; it … m1"),
+        ({"hop": "mx-106"}, "'hop' matches no joint or … 'leg'; … 'hip'"),
+        ({"hip.*": "mx-64", "hip_servo": "mx-106"}, "is matched by 'hip…' .mx-64. and"),
+        ({"hip": 5}, "must be the name … 5 … 'hip'"),
+        (["mx-106"], "must be a motor, …"),
         ("own.yaml", "there is no file"),
     ],
 )
 def test_what_is_wrong_is_told_with_its_place(tmp_path: Path, motors: Any, problem: str) -> None:
-    with pytest.raises(SceneError, match=problem) as caught:
+    with pytest.raises(SceneError, match=regex(problem)) as caught:
         world(tmp_path, motors)
     assert ":" in str(caught.value).partition("motors")[0]
 

@@ -5,6 +5,7 @@ import pytest
 import mjrig
 from mjrig import Source
 from mjrig.components import PassthroughController, PDController
+from tests.wording import regex
 from tests.worlds import GRIPPER, ZOO, arm, bare, make_robot, refused
 
 
@@ -34,7 +35,7 @@ def test_it_owns_any_single_input_actuator() -> None:
 
 def test_it_keeps_other_controllers_away() -> None:
     _, robot = make_robot(arm(), PassthroughController(actuators="a"))
-    with pytest.raises(mjrig.BindingError, match=r"^robot: actuator 'a' is claimed by "):
+    with pytest.raises(mjrig.BindingError, match="^" + regex("robot: actuator 'a' is claimed by ")):
         robot.add_component(PDController())
     robot.add_component(PDController(actuators="b"))
 
@@ -51,10 +52,7 @@ def test_a_position_actuator_may_be_named_literally() -> None:
 
 
 def test_an_actuator_with_several_inputs_is_refused_by_name() -> None:
-    message = (
-        "robot.PassthroughController: 'pid' is a pid actuator with 3 inputs, "
-        "and a law commands one; leave it out: it is driven directly"
-    )
+    message = "robot.PassthroughController: 'pid' is a pid actuator … 3 …"
     with refused(mjrig.BindingError, message):
         make_robot(ZOO, PassthroughController(actuators="pid"))
 

@@ -303,14 +303,12 @@ def test_set_gains_takes_scalars_for_all() -> None:
 @pytest.mark.parametrize(
     ("gains", "message"),
     [
-        (([1], [1, 2], [1, 2]), "robot.PDController.kp: must have 2 values, "
-         "one per actuator, got 1"),
-        (([1, 2], [1, 2, 3], [1, 2]), "robot.PDController.kv: must have 2 values, "
-         "one per actuator, got 3"),
-        (([1, 2], [1, 2], [[1, 2]]), "robot.PDController.torque_limit: must have 2 values, "
-         "one per actuator, got (1, 2)"),
+        (([1], [1, 2], [1, 2]), "robot.PDController.kp: must have 2 values, one … 1"),
+        (([1, 2], [1, 2, 3], [1, 2]), "robot.PDController.kv: must have 2 values, one … 3"),
+        (([1, 2], [1, 2], [[1, 2]]),
+         "robot.PDController.torque_limit: must have 2 values, one … (1, 2)"),
         (([1, -2], [1, 2], [1, 2]), "robot.PDController.kp: must be >= 0 N·m/rad, got -2 for 'b'"),
-        (([1, 2], [1, np.nan], [1, 2]), "robot.PDController.kv: must be a number, got nan for 'b'"),
+        (([1, 2], [1, np.nan], [1, 2]), "robot.PDController.kv: must be a number, … nan … 'b'"),
     ],
 )  # fmt: skip
 def test_gains_that_do_not_fit_change_nothing(gains: tuple[Any, Any, Any], message: str) -> None:
@@ -348,10 +346,7 @@ def test_a_patch_merges_and_never_enables() -> None:
 def test_a_patch_is_all_or_nothing() -> None:
     _, robot = make_robot(arm(), PDController(kp=10, kv=1))
     pd = pd_of(robot)
-    message = (
-        "robot.PDController.kv: 'elbwo' matches no actuator or joint of 'robot'; "
-        "did you mean 'elbow'?"
-    )
+    message = "robot.PDController.kv: 'elbwo' matches no actuator or … 'robot'; … 'elbow'?"
     with refused(mjrig.PropertyError, message):
         pd.patch(kp={"elbow": 80}, kv={"elbwo": 2})
     assert (pd.kp.tolist(), pd.kv.tolist()) == ([10, 10], [1, 1])
@@ -493,7 +488,7 @@ def test_a_bare_controller_leaves_other_ctrl_alone() -> None:
 
 def test_an_unbound_controller_says_so() -> None:
     model, data = bare(arm())
-    message = "PDController is not bound: put it on an actor, or bind it"
+    message = "PDController is not bound: put … bind it"
     with refused(mjrig.BindingError, message):
         PDController().compute_and_apply(model, data, Source.SCRIPT)
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from mjrig.core.control.plant_component import PlantComponent
+from mjrig.core.control.execution import PlantComponent
 from mjrig.core.properties import registry
 from tests.campaign import Tally
 from tests.components.executions.rewind_cases import (

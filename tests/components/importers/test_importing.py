@@ -21,6 +21,7 @@ from mjrig.core.errors import SceneError
 from mjrig.core.findings import Finding
 from mjrig.lab.replay.diagnosis.order_probe import DECLARED, OrderProbe
 from tests.components.importers import biped
+from tests.wording import matches, mentions, regex
 
 
 def gym(
@@ -62,17 +63,17 @@ def refused(folder: Path, *args: Any, **options: Any) -> list[str]:
     ("old", "new", "message"),
     [
         ("kds: [1, 2, 1, 2]", "kds: [1, 2, 1]",
-         "walker.yaml:7:6: kds: must have 4 values, one per joint, got 3"),
+         "walker.yaml:7:6: kds: must have 4 values, one … 3"),
         ("kds: [1, 2, 1, 2]", "kds: [1, .nan, 1, 2]",
-         "walker.yaml:7:10: kds[1]: must be a finite number, got nan"),
+         "walker.yaml:7:10: kds[1]: must be a finite … nan"),
         ("kds: [1, 2, 1, 2]", "kds: [1, two, 1, 2]",
-         "walker.yaml:7:10: kds[1]: must be a finite number, got 'two'"),
+         "walker.yaml:7:10: kds[1]: must be a finite … 'two'"),
         ("simulation_dt: 0.002", "simulation_dt: 0",
          "walker.yaml:4:16: simulation_dt: must be > 0, got 0"),
         ("simulation_dt: 0.002", "simulation_tt: 0.002",
-         "walker.yaml:2:1: 'simulation_dt' is missing; did you mean 'simulation_tt'?"),
+         "walker.yaml:2:1: 'simulation_dt' is missing; did you … 'simulation_tt'?"),
         ("control_decimation: 10", "control_decimation: 2.5",
-         "walker.yaml:5:21: control_decimation: must be a whole number >= 1, got 2.5"),
+         "walker.yaml:5:21: control_decimation: must be a whole … >= 1, … 2.5"),
         ("num_actions: 4", "num_actions: 4\nnum_actions: 5",
          "walker.yaml:15:1: duplicate key 'num_actions'; first at 14:1"),
     ],
@@ -82,7 +83,7 @@ def test_a_wrong_value_is_named_with_its_place(
 ) -> None:
     with pytest.raises(mjrig.SceneError) as caught:
         gym(tmp_path, biped.GYM.replace(old, new))
-    assert str(caught.value) == message
+    assert matches(str(caught.value), message)
     assert not (tmp_path / "out").exists()
 
 
@@ -104,25 +105,23 @@ d: !!python/object/new:pathlib.Path {{args: ["{mark}"]}}
 def test_other_tags_are_refused(tmp_path: Path) -> None:
     with pytest.raises(mjrig.SceneError) as caught:
         gym(tmp_path, biped.GYM + "a: !!binary aGFsbG8=\n")
-    assert str(caught.value) == (
-        "walker.yaml:17:4: a: the tag !!binary is not allowed; write plain YAML"
-    )
+    assert matches(str(caught.value), "walker.yaml:17:4: a: the tag !!binary is not … YAML")
 
 
 def test_files_of_no_known_stack_are_named(tmp_path: Path) -> None:
     with pytest.raises(mjrig.SceneError) as caught:
         gym(tmp_path, "a: 1\n")
-    assert str(caught.value) == (
-        "walker.yaml, policy.onnx: not a configuration of a known stack (leapp, isaac_lab, "
-        "beyond_mimic, booster_gym, mjrig, rl_sar, robojudo, unitree_rl_gym, unitree_rl_lab, "
-        "mujoco_playground)"
+    assert matches(
+        str(caught.value),
+        "walker.yaml, policy.onnx: not a configuration of … isaac_lab, beyond_mimic, "
+        "booster_gym, … rl_sar, … unitree_rl_gym, unitree_rl_lab, mujoco_playground)",
     )
 
 
 def test_an_unknown_stack_is_named_with_the_nearest_one(tmp_path: Path) -> None:
     with pytest.raises(mjrig.SceneError) as caught:
         gym(tmp_path, stack="unitree_rl_gim")
-    assert str(caught.value) == ("unknown stack 'unitree_rl_gim'; did you mean 'unitree_rl_gym'?")
+    assert matches(str(caught.value), "unknown stack 'unitree_rl_gim'; did you … 'unitree_rl_gym'?")
 
 
 def test_files_that_are_not_of_the_stack_somebody_names_are_refused(tmp_path: Path) -> None:
@@ -142,10 +141,7 @@ def test_a_pickle_is_refused_unread(tmp_path: Path) -> None:
     biped.write(tmp_path / "a.pkl", "cos\nsystem\n")
     with pytest.raises(mjrig.SceneError) as caught:
         import_policy([tmp_path / "a.pkl"], None, biped.model(tmp_path), tmp_path / "scene.yaml")
-    assert str(caught.value) == (
-        "a.pkl: is a pickle, which runs code when it is loaded and is not read; "
-        "save what it holds as .npz or .onnx where it was made"
-    )
+    assert matches(str(caught.value), "a.pkl: is a pickle, which … .npz … .onnx …")
 
 
 def archive(**members: bytes) -> bytes:
@@ -207,7 +203,7 @@ def test_weights_without_a_network_say_what_to_export(tmp_path: Path, name: str)
             assert "onnx" in text.lower() or "archive" in name
     (tmp_path / "checkpoint").mkdir(exist_ok=True)
     (tmp_path / "checkpoint" / "_METADATA").write_text("{}")
-    with pytest.raises(mjrig.SceneError, match=r"checkpoint: is a checkpoint folder of orbax"):
+    with pytest.raises(mjrig.SceneError, match=regex("checkpoint: is a checkpoint folder …")):
         import_policy([tmp_path / "checkpoint"], None, model, tmp_path / "out" / "scene.yaml")
 
 
@@ -218,14 +214,17 @@ def test_a_file_that_is_nothing_known_shows_how_it_begins(tmp_path: Path, conten
     (tmp_path / "a.yaml").write_bytes(content)
     with pytest.raises(mjrig.SceneError) as caught:
         import_policy([tmp_path / "a.yaml"], None, biped.model(tmp_path), tmp_path / "s.yaml")
-    assert str(caught.value) == (
-        "a.yaml: is neither a configuration (YAML or JSON) nor a network (ONNX or TorchScript); "
-        f"it begins with the bytes {content[:8].hex(' ')}"
+    assert matches(
+        str(caught.value),
+        f"a.yaml: is neither a configuration (YAML … JSON) … (ONNX … TorchScript); … "
+        f"{content[:8].hex(' ')}",
     )
 
 
 def test_torchscript_under_the_name_of_onnx_is_told(tmp_path: Path) -> None:
-    with pytest.raises(mjrig.SceneError, match=r"p\.onnx: is TorchScript, not ONNX: call it p\.pt"):
+    with pytest.raises(
+        mjrig.SceneError, match=regex("p.onnx: is TorchScript, not ONNX: call it p.pt")
+    ):
         import_policy(
             [biped.torchscript(tmp_path / "p.onnx")], None, biped.model(tmp_path),
             tmp_path / "scene.yaml",
@@ -261,7 +260,7 @@ def test_a_configuration_alone_needs_its_network(tmp_path: Path) -> None:
     config = biped.write(tmp_path / "walker.yaml", biped.GYM)
     with pytest.raises(mjrig.SceneError) as caught:
         import_policy([config], None, biped.model(tmp_path), tmp_path / "scene.yaml")
-    assert str(caught.value) == "there is no network: give the .onnx or .pt file last"
+    assert matches(str(caught.value), "there is no network: … .onnx … .pt …")
 
 
 def test_a_missing_model_is_named(tmp_path: Path) -> None:
@@ -274,8 +273,7 @@ def test_what_is_there_is_not_overwritten_unless_asked(tmp_path: Path) -> None:
     scene = biped.write(tmp_path / "out" / "scene.yaml", "mine\n")
     with pytest.raises(mjrig.SceneError) as caught:
         gym(tmp_path)
-    assert str(caught.value).startswith(f"{scene}: exists already; ")
-    assert [phrase.kind for phrase in caught.value.message.phrases] == ["overwrite"]
+    assert matches(str(caught.value), f"{scene}: exists already; … --overwrite …")
     assert scene.read_text() == "mine\n"
     # The motion of a policy that was there before is not the new one's.
     motion = scene.with_name("policy_motion.npz")
@@ -321,10 +319,10 @@ def test_another_number_of_joints_is_another_robot(tmp_path: Path) -> None:
     model = biped.model(tmp_path, order=biped.JOINTS[:3])
     with pytest.raises(mjrig.BindingError) as caught:
         gym(tmp_path, model=model)
-    assert str(caught.value) == (
-        "the policy moves 4 joints and has only their indices, but "
-        f"{tmp_path.name}/biped.xml has 3 motors (left_hip_joint, left_knee_joint, "
-        "right_hip_joint). A policy for another robot (walker)? If not, name its joints: --joints"
+    assert matches(
+        str(caught.value),
+        f"the policy moves 4 joints … {tmp_path.name}/biped.xml … 3 … (left_hip_joint, "
+        "left_knee_joint, right_hip_joint). … If … --joints",
     )
 
 
@@ -353,10 +351,8 @@ def test_names_of_folders_are_hints_and_refuse_nothing(
     assert bool(said) == bool(named)
     if said:
         theirs = files.removesuffix("_description")
-        assert str(said[0].text) == (
-            f"the files are for the robot {theirs!r}, {named}; it has as many motors"
-        )
-        assert said[0].fix == "--robot names the robot of the model"
+        assert matches(str(said[0].text), f"the files are for … {theirs!r}, {named}; …")
+        assert matches(said[0].fix, "--robot names the robot of …")
         confirmed = Overrides(robot=theirs)
         again = gym(tmp_path, text, model=model, overrides=confirmed, overwrite=True)
         assert not found(again, "other-robot")
@@ -365,16 +361,15 @@ def test_names_of_folders_are_hints_and_refuse_nothing(
 def test_what_the_user_says_of_the_robot_is_compared_with_the_files(tmp_path: Path) -> None:
     text = biped.GYM.replace("walker", "g1")
     (said,) = found(gym(tmp_path, text, overrides=Overrides(robot="h1")), "other-robot")
-    assert "'g1'" in said.here and "'h1'" in said.here
-    assert (said.severity, said.evidence["unconfirmed"]) == ("warning", False)
+    assert matches(said.text, "the files are for … 'g1', … 'h1', …")
 
 
 def test_a_model_without_actuators_is_refused_with_the_way_out(tmp_path: Path) -> None:
     with pytest.raises(mjrig.BindingError) as caught:
         gym(tmp_path, model=biped.model(tmp_path, order=()))
-    assert str(caught.value) == (
-        f"{tmp_path.name}/biped.xml: has no actuator on a joint; add them to the model, or to a "
-        "scene (actuators: [{type: MotorActuator, joint: .*}]) and export it"
+    assert matches(
+        str(caught.value),
+        f"{tmp_path.name}/biped.xml: has no actuator on … [{{type: MotorActuator, … .*}}]) …",
     )
 
 
@@ -387,28 +382,32 @@ def mimic(folder: Path, names: str, order: tuple[str, ...] = biped.JOINTS) -> Im
 def test_joints_of_another_robot_are_listed(tmp_path: Path) -> None:
     with pytest.raises(mjrig.BindingError) as caught:
         mimic(tmp_path, "FL_hip,FL_calf,FR_hip,FR_calf")
-    assert str(caught.value) == (
-        f"0 of the policy's 4 joints are in {tmp_path.name}/biped.xml: it has left_hip_joint, "
-        "left_knee_joint, right_hip_joint, right_knee_joint; the policy moves FL_hip, FL_calf, "
-        "FR_hip, FR_calf. A policy for another robot? If not, name its joints: --joints"
+    assert matches(
+        str(caught.value),
+        f"0 of the policy's 4 joints … {tmp_path.name}/biped.xml: … left_hip_joint, "
+        f"left_knee_joint, "
+        "right_hip_joint, right_knee_joint; … FL_hip, FL_calf, FR_hip, FR_calf. … If … "
+        "--joints",
     )
 
 
 def test_one_missing_joint_is_named_with_the_nearest(tmp_path: Path) -> None:
     with pytest.raises(mjrig.BindingError) as caught:
         mimic(tmp_path, "left_hip_joint,right_hip_joint,left_knee_joint,right_kne_joint")
-    assert str(caught.value) == (
-        f"{tmp_path.name}/biped.xml has no joint for right_kne_joint (nearest: right_knee_joint) "
-        "of the policy; --joints names them as the model does"
+    assert matches(
+        str(caught.value),
+        f"{tmp_path.name}/biped.xml has no joint for right_kne_joint … right_knee_joint) … "
+        f"--joints …",
     )
 
 
 def test_two_names_for_one_joint_are_refused(tmp_path: Path) -> None:
     with pytest.raises(mjrig.BindingError) as caught:
         mimic(tmp_path, "left_hip_joint,left_hip,left_knee_joint,right_knee_joint")
-    assert str(caught.value) == (
-        f"left_hip_joint, left_hip of the policy are all 'left_hip_joint' in "
-        f"{tmp_path.name}/biped.xml"
+    assert matches(
+        str(caught.value),
+        f"left_hip_joint, left_hip of the policy are … 'left_hip_joint' … "
+        f"{tmp_path.name}/biped.xml",
     )
 
 
@@ -438,7 +437,7 @@ def test_an_input_nobody_feeds_is_refused(tmp_path: Path) -> None:
     network = biped.network(tmp_path / "policy.onnx", 23, extra_inputs=("lidar",))
     with pytest.raises(RefusedError) as caught:
         import_policy([config], network, biped.model(tmp_path), tmp_path / "scene.yaml")
-    assert str(caught.value) == ("robot: unknown source for the input 'lidar' of policy.onnx")
+    assert matches(str(caught.value), "robot: unknown source for the … 'lidar' … policy.onnx")
 
 
 def test_a_default_pose_out_of_range_is_an_error_where_only_places_are_known(
@@ -471,8 +470,8 @@ def test_a_default_pose_may_be_mirrored_but_not_lopsided(tmp_path: Path) -> None
     lopsided = biped.GYM.replace("[-0.1, 0.3, -0.1, 0.3]", "[-0.1, 0.3, -0.1, 0.6]")
     (finding,) = found(gym(tmp_path, lopsided, overwrite=True), "left-right")
     assert finding.severity == "warning"
-    assert finding.text == (
-        "default pose differs between left and right: left_knee_joint 0.3, right_knee_joint 0.6"
+    assert matches(
+        finding.text, "default pose differs between … left_knee_joint 0.3, right_knee_joint 0.6"
     )
 
 
@@ -494,15 +493,15 @@ def test_position_actuators_get_no_controller_and_other_gains_are_told(tmp_path:
 
 def test_an_actuator_that_is_neither_motor_nor_servo_is_refused(tmp_path: Path) -> None:
     errors = refused(tmp_path, model=biped.model(tmp_path, "velocity"))
-    assert errors[0] == (
-        "robot.(left_hip, left_knee, right_hip, right_knee): is a velocity actuator: neither a "
-        "motor for PD nor a position actuator"
+    assert matches(
+        errors[0],
+        "robot.(left_hip, left_knee, right_hip, right_knee): is a velocity actuator: … PD …",
     )
 
 
 def test_the_model_s_limits_stay_where_they_are_and_their_lack_is_told(tmp_path: Path) -> None:
     (finding,) = found(gym(tmp_path), "limit")
-    assert finding.text == "efforts are limited by the model's ctrlrange (4 joints)"
+    assert matches(finding.text, "efforts are limited by … (4 …")
     bare = biped.model(tmp_path)
     bare.write_text(bare.read_text().replace('ctrlrange="-40 40"', ""))
     (finding,) = found(gym(tmp_path, model=bare, overwrite=True), "no-limit")
@@ -515,9 +514,7 @@ def test_torchscript_is_imported_without_looking_into_it(tmp_path: Path) -> None
     network = biped.torchscript(tmp_path / "policy.pt")
     imported = import_policy([config], network, biped.model(tmp_path), tmp_path / "scene.yaml")
     (finding,) = found(imported, "torchscript")
-    assert finding.text == (
-        "policy.pt is TorchScript, which only torch can open: sizes not checked"
-    )
+    assert matches(finding.text, "policy.pt is TorchScript, which only torch …")
     assert PolicyFile.load(imported.policy).joints == biped.JOINTS
 
 
@@ -529,9 +526,7 @@ def test_a_tick_that_is_no_multiple_of_the_timestep_is_refused(
     network = biped.network(tmp_path / "policy.onnx", 23)
     with pytest.raises(mjrig.SceneError) as caught:
         import_policy([config], network, biped.model(tmp_path), tmp_path / "scene.yaml")
-    assert str(caught.value) == (
-        f"the policy acts every {tick} s, which is no multiple of its timestep of 0.001 s"
-    )
+    assert matches(str(caught.value), f"the policy acts every {tick} … 0.001 …")
 
 
 def test_a_run_starts_on_its_feet_or_at_a_height(tmp_path: Path) -> None:
@@ -565,7 +560,7 @@ COMMAND = (0.5, 0.0, 0.3)
 def test_an_order_is_named_only_if_the_policy_walks_with_it() -> None:
     (finding,) = about_runs([tried("left and right swapped", 0.2), FALLS], COMMAND)
     assert (finding.kind, finding.fix) == ("order-probe", "--joints b,a")
-    assert "with left and right swapped it costs only 0.20" in finding.text
+    assert mentions(finding.text, "with left and right … 0.20")
 
 
 @pytest.mark.parametrize(
@@ -581,10 +576,7 @@ def test_an_order_is_named_only_if_the_policy_walks_with_it() -> None:
 def test_where_no_order_does_well_the_cause_is_unclear(best: list[OrderProbe]) -> None:
     (finding,) = about_runs([*best, FALLS], COMMAND)
     assert finding.kind == "unclear"
-    assert finding.text == (
-        "unclear: as declared it falls after 0.84 s; no other joint order that was tried does all "
-        "that a healthy run does, so that its cause cannot be told from this run"
-    )
+    assert matches(finding.text, "unclear: as declared it falls … 0.84 …")
     assert "correct joints" not in finding.fix
     assert all(f"--{flag}" in finding.fix for flag in ("scale", "default", "keyframe", "rate"))
 
@@ -593,7 +585,7 @@ def test_a_healthy_run_says_what_it_does_not_judge(tmp_path: Path) -> None:
     (finding,) = about_runs([tried(DECLARED, 0.2)], COMMAND)
     assert (finding.kind, str(finding.severity)) == ("not-judged", "note")
     (finding,) = found(gym(tmp_path), "not-judged")
-    assert finding.text == "not judged: order, signs and scales: no runs were tried"
+    assert matches(finding.text, "not judged: order, signs …")
 
 
 # Overrides --------------------------------------------------------------------------------------
@@ -623,7 +615,7 @@ def test_what_the_user_says_replaces_what_the_files_say(tmp_path: Path) -> None:
     assert (policy.timestep, policy.decimation) == (0.002, 5)
     world = mjrig.World(mjrig.Scene.load(imported.scene))
     assert world.data.qpos[2] == 0.75 and world.data.qpos[7:].tolist() == [0.2, 0.4, 0.2, 0.4]
-    assert "the rate is that of --rate" in policy.source["notes"]
+    assert mentions(policy.source["notes"], "the rate is that … --rate")
     none = gym(tmp_path, overrides=Overrides.parse({"keyframe": "none"}), overwrite=True)
     assert mjrig.World(mjrig.Scene.load(none.scene)).data.qpos[2] == 0.8
     other = Overrides.parse({"rate": "40", "default": "-0.1,.2,-0.1,.2", "scale": "1,2,1,2"})
@@ -636,14 +628,12 @@ def test_what_the_user_says_replaces_what_the_files_say(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("flag", "text", "message"),
     [
-        ("scale", "a", "--scale takes X[,X…], the action scale: one number, or one per joint; "
-         "got 'a'"),
+        ("scale", "a", "--scale takes X[,X…], the action scale: … 'a'"),
         ("scale", "1,2", "--scale has 2 values, needs 1 or 4"),
-        ("scale", "nan", "--scale takes X[,X…], the action scale: one number, or one per joint; "
-         "got 'nan'"),
+        ("scale", "nan", "--scale takes X[,X…], the action scale: … 'nan'"),
         ("default", "1,2,3", "--default has 3 values, needs 1 or 4"),
-        ("default", "hom", "--default hom: there is no such keyframe; did you mean 'home'?"),
-        ("keyframe", "hoem", "--keyframe hoem: there is no such keyframe; did you mean 'home'?"),
+        ("default", "hom", "--default hom: there is no such … 'home'?"),
+        ("keyframe", "hoem", "--keyframe hoem: there is no such … 'home'?"),
         ("joints", "a,b", "--joints has 2 names, the policy 4"),
         ("rate", "0", "--rate must be > 0 Hz, got 0"),
         ("height", "1,2", "--height takes one number, got '1,2'"),
@@ -654,7 +644,7 @@ def test_an_override_that_does_not_fit_is_named(
 ) -> None:
     with pytest.raises(mjrig.SceneError) as caught:
         gym(tmp_path, overrides=Overrides.parse({flag: text}))
-    assert str(caught.value) == message
+    assert matches(str(caught.value), message)
 
 
 # The command ------------------------------------------------------------------------------------
@@ -675,9 +665,9 @@ def test_the_command_prints_joints_observation_rate_and_findings(
     assert main(arguments(tmp_path)) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == (f"unitree_rl_gym: walker.yaml, policy.onnx on {tmp_path.name}/biped.xml")
-    assert lines[1] == "4 joints, matched by place; 0 more in the model"
+    assert matches(lines[1], "4 joints, matched by place; 0 …")
     assert "observation: 23 values, the network takes 23" in lines
-    assert "rate: 0.002 s × 10 = 0.02 s (50 Hz), ticks after the step" in lines
+    assert mentions(lines, "rate: 0.002 s × 10 = 0.02 s (50 Hz), ticks after …")
     assert lines[-1] == f"{tmp_path / 'out' / 'scene.yaml'} and policy.yaml written"
 
 
@@ -759,16 +749,16 @@ def test_a_file_that_lacks_one_key_of_a_stack_is_told_which(key: str, tmp_path: 
 def test_a_file_of_a_training_is_told_as_such(keys: tuple[str, ...], tmp_path: Path) -> None:
     with pytest.raises(mjrig.SceneError) as caught:
         gym(tmp_path, "".join(f"{key}: {{}}\n" for key in keys))
-    assert f"walker.yaml is {OTHER_KINDS[keys]}, which is not imported: give" in str(caught.value)
+    assert mentions(str(caught.value), f"walker.yaml is {OTHER_KINDS[keys]}, which is not …")
 
 
 @pytest.mark.parametrize(
     ("entries", "said"),
     [
         ((), "is an empty folder"),
-        (("b/", "a/"), "is a folder without files; give the files of one of its folders: a, b"),
-        (("a/", "x.yaml"), "is a folder; give its files: x.yaml"),
-        ((".git/", "x.yaml", "y.onnx"), "is a folder; give its files: x.yaml, y.onnx"),
+        (("b/", "a/"), "is a folder without …"),
+        (("a/", "x.yaml"), "is a folder; give … x.yaml"),
+        ((".git/", "x.yaml", "y.onnx"), "is a folder; give … x.yaml, y.onnx"),
     ],
 )
 def test_a_folder_names_the_files_in_it_and_its_folders_as_folders(
@@ -780,7 +770,7 @@ def test_a_folder_names_the_files_in_it_and_its_folders_as_folders(
         (folder / entry).mkdir() if entry.endswith("/") else (folder / entry).touch()
     with pytest.raises(SceneError) as caught:
         import_policy([folder], None, biped.model(tmp_path), tmp_path / "out" / "scene.yaml")
-    assert str(caught.value) == f"shipped: {said}"
+    assert matches(str(caught.value), f"shipped: {said}")
 
 
 @pytest.mark.parametrize(

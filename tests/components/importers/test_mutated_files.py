@@ -9,10 +9,9 @@ import pytest
 
 from mjrig.components.importers.policy_import import import_policy
 from mjrig.components.importers.recordings.table_log import read
-from mjrig.components.importers.sources.onnx_metadata import Metadata
 from mjrig.components.importers.sources.overrides import Overrides
 from mjrig.components.importers.sources.robot import Robot
-from mjrig.components.importers.sources.source import open_files
+from mjrig.components.importers.sources.source import Metadata, open_files
 from mjrig.components.importers.stack_registry import recognised, stack_named
 from mjrig.components.policies.checkpoints import is_torchscript, what_else
 from mjrig.core.errors import MjrigError

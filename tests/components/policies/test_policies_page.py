@@ -57,7 +57,7 @@ def test_the_term_of_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     seen = policy_of(alone["robot"]).observation
     np.testing.assert_array_equal(batch.policy().observation, [seen] * 2)
     where = "robot.Policy.file: policy.observation.terms[0]"
-    message = f"{where}: there is no site 'tipp'; did you mean 'tip'?"
+    message = f"{where}: there is no site 'tipp'; … 'tip'?"
     with refused(BindingError, message):
         make(tmp_path, xml=arm(), observation={"terms": [term | {"site": "tipp"}]})
 

@@ -18,6 +18,7 @@ from tests.components.policies.small import (
     policy_of,
     write,
 )
+from tests.wording import regex
 from tests.worlds import GRIPPER, MOTORS, arm, make_robot, make_worlds, pd_of, refused
 
 ONE = constants(1.0)
@@ -91,10 +92,7 @@ def test_a_long_run_never_misses_a_tick(tmp_path: Path) -> None:
 
 
 def test_another_timestep_is_refused(tmp_path: Path) -> None:
-    message = (
-        "robot.Policy.file: the policy needs a timestep of 0.005 s, the world has 0.001 s; "
-        "write sim: {timestep: 0.005} in the scene"
-    )
+    message = "robot.Policy.file: the policy needs a … 0.005 … 0.001 … {timestep: 0.005} …"
     with refused(BindingError, message):
         make(tmp_path, timestep=0.005)
 
@@ -166,16 +164,13 @@ def test_without_a_start_the_pose_is_held_until_the_first_tick(tmp_path: Path) -
 
 
 def test_a_start_that_is_no_multiple_of_the_step_is_refused(tmp_path: Path) -> None:
-    message = (
-        "robot.Policy.file: policy.start.duration: 0.0015 s is not a multiple of the timestep, "
-        "0.001 s"
-    )
+    message = "robot.Policy.file: policy.start.duration: 0.0015 s is not a … 0.001 …"
     with refused(BindingError, message):
         make(tmp_path, start={"duration": 0.0015})
 
 
 def test_gains_of_the_stand_need_a_controller_that_has_them(tmp_path: Path) -> None:
-    message = "policy.start.kp: no controller of 'robot' has a kp for 'a'"
+    message = "policy.start.kp: no controller of 'robot' has … 'a'"
     xml = arm('<position name="a" joint="shoulder"/><position name="b" joint="elbow"/>')
     own = Policy(file=str(write(tmp_path, **STAND)))
     with refused(BindingError, message):
@@ -301,7 +296,7 @@ def test_what_no_joint_names_keeps_its_setpoint_and_stays_free(tmp_path: Path) -
     assert robot.source is Source.POLICY
     with refused(
         LeaseError,
-        "robot: 'leg' is held by 'robot.Policy' (POLICY); release that lease first",
+        "robot: 'leg' is held by 'robot.Policy' (POLICY); release …",
     ):
         robot.set_targets({"leg": 0.0})
 
@@ -432,7 +427,7 @@ def test_a_snapshot_of_another_policy_is_refused(tmp_path: Path) -> None:
     linear(tmp_path / "policy.onnx", np.ones((1, 2)))
     write(tmp_path, observation=ONE)
     policy.reload()
-    with pytest.raises(PropertyError, match="the snapshot is of another structure"):
+    with pytest.raises(PropertyError, match=regex("the snapshot is of …")):
         world.restore(state)
 
 
@@ -460,10 +455,11 @@ def test_an_output_that_is_not_finite_is_reported_and_the_target_held(tmp_path: 
     ("said", "message"),
     [
         ({"joints": ["shoulder", "elbw"]},
-         "'robot' has no joint or actuator 'elbw'; did you mean 'elbow'?"),
-        ({"joints": ["shoulder", "a"]}, "'shoulder' and 'a' are one joint of 'robot'"),
-        ({"network": "none.onnx"}, "policy.network: there is no file '{folder}/none.onnx'; "
-         "available: policy.onnx, policy.yaml"),
+         "'robot' has no joint or … 'elbw'; … 'elbow'?"),
+        ({"joints": ["shoulder", "a"]}, "'shoulder' and 'a' are one joint … 'robot'"),
+        ({"network": "none.onnx"},
+         "policy.network: there is no file '{folder}/none.onnx'; … policy.onnx, "
+         "policy.yaml"),
         ({"observation": constants(1, 2, 3)},
          "policy.onnx: takes 2 values, the observation has 3: Constant 3"),
         ({"observation": {"history": {"length": 2}, "terms": [{"type": "JointPositions"},
@@ -471,20 +467,16 @@ def test_an_output_that_is_not_finite_is_reported_and_the_target_held(tmp_path: 
          "policy.onnx: takes 2 values, the observation has 8: JointPositions 2 × 2 = 4, "
          "LastAction 2 × 2 = 4"),
         ({"joints": ["shoulder"], "observation": constants(1, 2)},
-         "policy.onnx: gives 2 values but the policy file names 1 joint: a policy for another "
-         "robot?"),
-        ({"input": "obz"}, "policy.onnx: has no 'obz', which the policy file names as input; "
-         "did you mean 'obs'?"),
-        ({"recurrent": {"h": "c"}}, "policy.onnx: has no 'h', which the policy file names as "
-         "recurrent; available: obs"),
+         "policy.onnx: gives 2 values but the … 1 …"),
+        ({"input": "obz"}, "policy.onnx: has no 'obz', which the … 'obs'?"),
+        ({"recurrent": {"h": "c"}}, "policy.onnx: has no 'h', which the …"),
         ({"action": {"clip": [[0, 0, 0], [1, 1, 1]]}},
-         "policy.action.clip: must have 2 values, one per joint, got 3"),
+         "policy.action.clip: must have 2 values, one … 3"),
         ({"observation": {"terms": [{"type": "JointPositions", "scale": [1, 2, 3]}]}},
-         "policy.observation.terms[0].scale: must have 2 values, one per value of the term, "
-         "got 3"),
+         "policy.observation.terms[0].scale: must have 2 values, one … 3"),
         ({"motion": {"from_network": True}},
-         "policy.onnx: gives no motion: has no output joint_pos, joint_vel, body_pos_w, "
-         "body_quat_w; has: actions"),
+         "policy.onnx: gives no motion: has … joint_pos, joint_vel, body_pos_w, "
+         "body_quat_w; … actions"),
     ],
 )  # fmt: skip
 def test_what_does_not_fit_is_said_before_anything_runs(
@@ -498,9 +490,7 @@ def test_what_does_not_fit_is_said_before_anything_runs(
 def test_an_input_that_nothing_feeds_is_named(tmp_path: Path) -> None:
     linear(tmp_path / "policy.onnx", np.eye(2), leave="memory")
     message = (
-        "robot.Policy.file: policy.onnx: also takes memory, which nothing feeds: give terms "
-        "input: memory, or declare recurrent: {memory: …} with one of the outputs actions, or "
-        "time_step: memory"
+        "robot.Policy.file: policy.onnx: also takes memory, which … {memory: …} … time_step: …"
     )
     with refused(BindingError, message):
         make(tmp_path)
@@ -508,15 +498,13 @@ def test_an_input_that_nothing_feeds_is_named(tmp_path: Path) -> None:
 
 def test_a_network_of_open_size_is_tried_before_anything_runs(tmp_path: Path) -> None:
     linear(tmp_path / "policy.onnx", np.eye(2), size="n")
-    with pytest.raises(
-        BindingError, match=r"cannot be run: .*; the observation has 1: Constant 1$"
-    ):
+    with pytest.raises(BindingError, match=regex("cannot be run: …; the … 1: Constant 1") + "$"):
         make(tmp_path, observation=ONE)
 
 
 def test_a_joint_without_an_actuator_is_named(tmp_path: Path) -> None:
     own = Policy(file=str(write(tmp_path)))
-    message = "robot.Policy.file: the joint 'elbow' of 'robot' has no actuator"
+    message = "robot.Policy.file: the joint 'elbow' of 'robot' has …"
     with refused(BindingError, message):
         make_robot(arm('<motor name="a" joint="shoulder"/>'), own)
 
@@ -525,7 +513,9 @@ def test_no_file_and_no_network_are_said(tmp_path: Path) -> None:
     with refused(PropertyError, "robot.Policy.file: needs a policy file"):
         make_robot(arm(), Policy())
     (tmp_path / "policy.onnx").write_bytes(b"not a network")
-    with pytest.raises(BindingError, match=r"robot\.Policy\.file: policy\.onnx: not a network: "):
+    with pytest.raises(
+        BindingError, match=regex("robot.Policy.file: policy.onnx: not a network: ")
+    ):
         make(tmp_path)
 
 
@@ -556,7 +546,7 @@ def test_a_scene_file_says_where(tmp_path: Path) -> None:
     (tmp_path / "scene.yaml").write_text(scene + "      - {type: Policy, file: policy.yaml}\n")
     message = (
         f"{tmp_path}/scene.yaml:6:30: actors[0].components[0].file: r.Policy.file: 'r' has no "
-        "joint or actuator 'elbw'; did you mean 'elbow'?"
+        "joint or … 'elbw'; … 'elbow'?"
     )
     with refused(SceneError, message):
         mjrig.World(mjrig.Scene.load(tmp_path / "scene.yaml"))
@@ -576,7 +566,7 @@ def test_a_sandbox_keeps_the_network_inside(tmp_path: Path) -> None:
 
 def test_two_policies_on_the_same_joints_are_refused(tmp_path: Path) -> None:
     parts = [Policy(file=str(write(tmp_path))) for _ in range(2)]
-    message = "robot: 'a' is held by 'robot.Policy' (POLICY); release that lease first"
+    message = "robot: 'a' is held by 'robot.Policy' (POLICY); release …"
     with refused(BindingError, message):
         make_robot(arm(), *parts)
 

@@ -13,6 +13,7 @@ from tests.campaign import Tally
 from tests.components.policies import batch_variants as made
 from tests.components.policies.small import linear, write
 from tests.plugin.lab.scenes import BUNDLED, write_scene
+from tests.wording import regex
 from tests.worlds import refused
 
 WALK = BUNDLED / "quadruped_walk.yaml"
@@ -201,18 +202,16 @@ def test_what_cannot_be_batched_is_refused_with_the_reason(tmp_path: Path) -> No
     switch = BUNDLED / "quadruped_switch.yaml"
     with refused(
         ExecutionError,
-        "quadruped.PolicySwitch: a PolicySwitch cannot run in a batch; "
-        "put one Policy on the actor, or run its worlds one by one",
+        "quadruped.PolicySwitch: a PolicySwitch cannot run in … Policy …",
     ):
         mjrig.PolicyBatch(switch, 2)
-    with refused(ExecutionError, "no actor has a policy that is enabled; use mjrig.Batch"):
+    with refused(ExecutionError, "no actor has a … mjrig.Batch"):
         mjrig.PolicyBatch(BUNDLED / "quadruped.yaml", 2)
     write(tmp_path, phase="inside")
     scene = write_scene(tmp_path, SERVOS, "{type: Policy, file: policy.yaml}")
     with refused(
         ExecutionError,
-        "with RK4 a batch cannot compute frames for a policy between the stages of a step; "
-        "use sim: {integrator: implicitfast}, or run the worlds one by one",
+        "with RK4 a batch cannot … {integrator: implicitfast}, …",
     ):
         mjrig.PolicyBatch(scene, 2)
     textbook = walking(tmp_path)
@@ -224,17 +223,13 @@ def test_what_cannot_be_batched_is_refused_with_the_reason(tmp_path: Path) -> No
 def test_wrong_commands_and_seeds_change_nothing() -> None:
     batch = mjrig.PolicyBatch(WALK, 3)
     policy, before = batch.policy(), batch.policy().command_now
-    with refused(
-        PropertyError, "quadruped.Policy.command: must have a row for each of 3 worlds, got 2"
-    ):
+    with refused(PropertyError, "quadruped.Policy.command: must have a row … 3 … 2"):
         policy.set_command([[0, 0, 0], [1, 0, 0]])
     with refused(PropertyError, "quadruped.Policy.command: must have 3 values (vx, vy, wz), got 2"):
         policy.set_command([[0, 0]] * 3)
-    with refused(
-        PropertyError, "quadruped.Policy.seed: must be one number, or one for each of 3 worlds"
-    ):
+    with refused(PropertyError, "quadruped.Policy.seed: must be one number, … 3 …"):
         policy.set_seed([1, 2])
-    with refused(BindingError, "the batch has no policy of 'cat'; policies of: quadruped"):
+    with refused(BindingError, "the batch has no … 'cat'; … quadruped"):
         batch.policy("cat")
     np.testing.assert_array_equal(policy.command_now, before)
 
@@ -262,14 +257,14 @@ def test_what_is_no_world_command_or_seed_is_refused_and_changes_nothing() -> No
     wrong_worlds: tuple[Any, ...] = ([2], "a", [0.5])
     for worlds in wrong_worlds:
         for call in (batch.reset, lambda w: policy.set_command([0.1, 0, 0], worlds=w)):
-            with pytest.raises(PropertyError, match="worlds: must be numbers from 0 to 1"):
+            with pytest.raises(PropertyError, match=regex("worlds: must be numbers from 0 … 1")):
                 call(worlds)
     wrong_commands: tuple[Any, ...] = ([np.nan, 0.0, 0.0], "fast", {"vx": 0.3})
     for wrong in wrong_commands:
         with pytest.raises(PropertyError, match="command: must be numbers"):
             policy.set_command(wrong)
     for wrong_seed in (-3, [0.5, 1.5]):
-        with pytest.raises(PropertyError, match="seed: must be whole numbers >= 0"):
+        with pytest.raises(PropertyError, match=regex("seed: must be whole numbers >= 0")):
             policy.set_seed(wrong_seed)
     np.testing.assert_array_equal(policy.ticks, ticks)
     np.testing.assert_array_equal(policy.command_now, command)

@@ -8,6 +8,7 @@ import pytest
 
 from mjrig.components.policies.policy_file import PolicyFile, TargetKind, given
 from mjrig.core.errors import PolicyError, PropertyError
+from tests.wording import regex
 from tests.worlds import refused
 
 FULL = """\
@@ -74,43 +75,44 @@ def test_float32_targets_keep_the_default_pose_in_float32() -> None:
     ("old", "new", "message"),
     [
         ("policy.onnx", "policy.onx",
-         "1:10: network: policy.network: must end in .onnx or .pt or .yaml, got 'policy.onx'"),
+         "1:10: network: policy.network: must end in .onnx or .pt … .yaml, … "
+         "'policy.onx'"),
         ("[hip, knee, wheel]", "[hip, hip]", "2:15: joints: policy.joints: 'hip' is listed twice"),
         ("decimation: 4", "decimaton: 4",
-         "5:1: decimaton: PolicyFile has no property 'decimaton'; did you mean 'decimation'?"),
+         "5:1: decimaton: PolicyFile has no property 'decimaton'; did … 'decimation'?"),
         ("decimation: 4", "decimation: 0",
          "5:13: decimation: policy.decimation: must be >= 1 steps, got 0"),
         ("phase: inside", "phase: between",
-         "6:8: phase: policy.phase: must be one of before, inside, after; got 'between'"),
+         "6:8: phase: policy.phase: must be one of before, inside, after; … 'between'"),
         ("{hip: 0.1,", "{hop: 0.1,",
-         "8:11: default: policy.default: 'hop' matches no joint; did you mean 'hip'?"),
+         "8:11: default: policy.default: 'hop' matches no joint; did … 'hip'?"),
         ("[80, 80, 0]", "[80]",
-         "9:28: start.kp: policy.start.kp: must have 3 values, one per actuator, got 1; "
-         "order: hip, knee, wheel"),
+         "9:28: start.kp: policy.start.kp: must have 3 values, one … 1; … hip, knee, "
+         "wheel"),
         ("type: CommandTerm", "type: Command",
-         "15:14: observation.terms[1]: policy.observation.terms[1]: there is no observation term "
-         "type 'Command'; did you mean 'CommandTerm'?"),
+         "15:14: observation.terms[1]: policy.observation.terms[1]: there is no "
+         "observation … 'Command'; … 'CommandTerm'?"),
         ("clip: [-1, 1]", "clip: [1, -1]",
-         "15:54: observation.terms[1].clip: policy.observation.terms[1].clip: "
-         "the lower bound is above the upper one in [1, -1]"),
+         "15:54: observation.terms[1].clip: policy.observation.terms[1].clip: the lower "
+         "bound is … [1, -1]"),
         ("wh.*: velocity", "wh.*: speed",
-         "24:19: action.targets: policy.action.targets: must be one of position, velocity, "
-         "effort, got 'speed' for 'wh.*'"),
+         "24:19: action.targets: policy.action.targets: must be one of position, "
+         "velocity, effort, got 'speed' … 'wh.*'"),
         ("wh.*: velocity", "foot: velocity",
          "24:12: action.targets: policy.action.targets: 'foot' matches no joint; "
          "available: hip, knee, wheel"),
         ("offset: default", "offset: none",
-         "21:11: action.offset: policy.action.offset: must be numbers or default, got 'none'"),
+         "21:11: action.offset: policy.action.offset: must be numbers or … 'none'"),
         ("default: [0.5, 0, 0]", "default: [0.5, 0]",
          "25:41: command.default: policy.command.default: must have 3 values, got [0.5, 0]"),
         ("schedule: [[0, 0, 0, 0], [1, 0.5, 0, 0]]", "ranges: [[-1, 1], [0, 0], [1, -1]]",
-         "25:62: command.ranges: policy.command.ranges: must have the lowest value first, "
-         "got [[-1, 1], [0, 0], [1, -1]]"),
+         "25:62: command.ranges: policy.command.ranges: must have the lowest … [[-1, "
+         "1], [0, 0], [1, -1]]"),
         ("[1, 0.5, 0, 0]]", "[0, 0.5, 0, 0]]",
          "25:64: command.schedule: policy.command.schedule: must have ascending times, "
          "got [[0, 0, 0, 0], [0, 0.5, 0, 0]]"),
         ("aliases: {foot: wheel}", "aliases: !!python/object:os.system {}",
-         "3:10: aliases: the tag !!python/object:os.system is not allowed; write plain YAML"),
+         "3:10: aliases: the tag !!python/object:os.system is not … YAML"),
     ],
 )  # fmt: skip
 def test_a_mistake_is_named_with_its_place(old: str, new: str, message: str) -> None:
@@ -123,10 +125,10 @@ def test_a_mistake_is_named_with_its_place(old: str, new: str, message: str) -> 
     ("data", "message"),
     [
         ({}, "policy: needs a network: policy.onnx"),
-        ({"network": "a.onnx"}, "policy: needs joints: the names in the network's order"),
+        ({"network": "a.onnx"}, "policy: needs joints: the names …"),
         (
             {"network": "a.onnx", "joints": ["a"]},
-            "policy: needs observation.terms: what the network sees, in order",
+            "policy: needs observation.terms: what the network …",
         ),
     ],
 )
@@ -138,17 +140,17 @@ def test_what_must_be_there(data: dict[str, Any], message: str, tmp_path: Path) 
 
 @pytest.mark.parametrize("text", ["", "[]", "text"])
 def test_a_file_that_is_no_mapping_is_refused(text: str) -> None:
-    with pytest.raises(PolicyError, match=r"^policy\.yaml:1:1: must be a mapping, got "):
+    with pytest.raises(PolicyError, match="^" + regex("policy.yaml:1:1: must be a mapping, … ")):
         parsed(text)
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     path = tmp_path / "none.yaml"
-    with refused(PolicyError, f"{path}: cannot be read: No such file or directory"):
+    with refused(PolicyError, f"{path}: cannot be read: No such …"):
         PolicyFile.load(path)
 
 
 def test_a_motion_comes_from_one_place() -> None:
     text = FULL + "motion: {file: clip.npz, from_network: true}\n"
-    with pytest.raises(PolicyError, match="give a file or from_network, not both"):
+    with pytest.raises(PolicyError, match=regex("give a file or from_network, …")):
         parsed(text)

@@ -73,7 +73,7 @@ def test_a_spot_has_a_cone() -> None:
 
 
 def test_only_a_spot_has_a_cone() -> None:
-    with refused(mjrig.PropertyError, "LightProp.cutoff: is for kind: spot only"):
+    with refused(mjrig.PropertyError, "LightProp.cutoff: is for kind: spot …"):
         LightProp(cutoff=20)
 
 
@@ -116,8 +116,9 @@ def test_a_camera_has_its_view_and_follows_its_pose() -> None:
          "eye.prop.resolution: must be >= 1 px, got 0.5"),
         ("{type: CameraProp, resolution: [640, 1.5]}", "3:60: actors[0].prop.resolution: "
          "eye.prop.resolution: must be whole numbers, got 1.5"),
-        ("{type: LightProp, kind: bulb}", "3:47: actors[0].prop.kind: eye.prop.kind: must be one "
-         "of directional, point, spot; got 'bulb'"),
+        ("{type: LightProp, kind: bulb}",
+         "3:47: actors[0].prop.kind: eye.prop.kind: must be one of directional, point, "
+         "spot; … 'bulb'"),
         ("{type: LightProp, direction: [0, 0, 0]}", "3:52: actors[0].prop.direction: "
          "eye.prop.direction: must not be zero"),
         ("{type: GroundProp, tile: 0}", "3:48: actors[0].prop.tile: eye.prop.tile: must be > 0 m, "

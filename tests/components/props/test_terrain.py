@@ -11,6 +11,7 @@ import pytest
 import mjrig
 from mjrig.components import TerrainProp
 from tests.places import SCENES
+from tests.wording import regex
 
 KINDS = ("FlatTile", "StairsTile", "SlopeTile", "RoughTile", "WavesTile", "BoxGridTile",
          "ObstaclesTile", "StonesTile", "GapTile", "PitTile")  # fmt: skip
@@ -159,8 +160,8 @@ def test_every_kind_is_saved_and_can_be_small(kind: str) -> None:
 @pytest.mark.parametrize(
     ("values", "problem"),
     [
-        ({}, "needs tiles: one per kind of terrain"),
-        ({"tiles": [{"type": "StairTile"}]}, "StairTile.*did you mean.*StairsTile"),
+        ({}, "needs tiles: one per …"),
+        ({"tiles": [{"type": "StairTile"}]}, "StairTile…did you mean…StairsTile"),
         ({"tiles": [{"type": "BoxProp"}]}, "BoxProp"),
         ({"tiles": [{"type": "BoxGridTile", "width": 0.01}]}, "has more than 50000 boxes"),
         ({"tiles": [{"type": "FlatTile"}], "difficulty": [0, 2]}, "difficulty"),
@@ -168,7 +169,7 @@ def test_every_kind_is_saved_and_can_be_small(kind: str) -> None:
     ],
 )
 def test_what_cannot_be_built_is_refused(values: dict[str, Any], problem: str) -> None:
-    with pytest.raises(mjrig.MjrigError, match=problem):
+    with pytest.raises(mjrig.MjrigError, match=regex(problem)):
         compiled(**values)
 
 

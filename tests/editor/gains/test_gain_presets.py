@@ -13,6 +13,7 @@ from mjrig.lab.gains.gain_presets import fit, read_preset, save_preset
 from mjrig.lab.gains.gain_rows import gain_rows
 from tests.editor.gains.test_gain_edits import LEGS, QUADRUPED, legs, rows_of
 from tests.editor.ui_driver import editor_state
+from tests.wording import matches
 from tests.worlds import refused
 
 PRESETS = QUADRUPED.parents[1] / "gains"
@@ -54,7 +55,7 @@ def test_missing_and_extra_names_are_told(models: Path) -> None:
     state = legs(models)
     path = write(models, "PDController: {kp: {left_hip: 20, tail: 3}}\n")
     text = "1 actuators set; not in the preset: left_knee, right_hip, right_knee"
-    assert load(state, path) == f"{text}; not on the actor: tail"
+    assert matches(load(state, path), f"{text}; not on the actor: …")
     assert [r.values["kp"] for r in rows_of(state).values()] == [20, 50, 50, 50]
 
 
@@ -69,16 +70,15 @@ def test_the_only_controller_takes_a_preset_of_another_type(models: Path) -> Non
     [
         (
             "PDController: {kd: {.*: 20}}\n",
-            "PDController has no gain 'kd'; did you mean 'kv'?",
+            "PDController has no gain 'kd'; did … 'kv'?",
         ),
         (
             "PDController: {kp: {tail: 20}}\n",
-            "no name in the preset matches; "
-            "the actor has left_hip, left_knee, right_hip, right_knee",
+            "no name in the … left_hip, left_knee, right_hip, right_knee",
         ),
         (
             "PDController: {kp: {.*: 20}}\nDriver: {}\n",
-            "the actor has no controller 'Driver'; available: PDController",
+            "the actor has no … 'Driver'; … PDController",
         ),
     ],
 )
@@ -100,11 +100,11 @@ def test_a_refused_value_changes_nothing(models: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("kp: 3\n", ":1:1: is not a gain preset; the first line must be `mjrig_gains: 1`"),
-        ("mjrig_gains: 2\n", ":1:14: mjrig_gains: unknown version 2; this mjrig reads 1"),
+        ("kp: 3\n", ":1:1: is not a gain … `mjrig_gains: 1`"),
+        ("mjrig_gains: 2\n", ":1:14: mjrig_gains: unknown version 2; this mjrig … 1"),
         (
             "mjrig_gains: 1\nPD: {kp: 3}\n",
-            ":2:10: PD.kp: must be a mapping by actuator, got 3",
+            ":2:10: PD.kp: must be a mapping … 3",
         ),
         (
             "mjrig_gains: 1\nPD: {kp: {a: x}}\n",
@@ -123,7 +123,7 @@ def test_a_file_that_is_no_preset_is_refused_with_the_place(
 
 def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "none.yaml"
-    with refused(SceneError, f"{path}:1:1: cannot be read: No such file or directory"):
+    with refused(SceneError, f"{path}:1:1: cannot be read: No such …"):
         read_preset(path)
 
 
@@ -131,7 +131,7 @@ def test_a_preset_is_of_one_actor(models: Path) -> None:
     text = LEGS.format(kp="50") + "    replicate: {count: [2]}\n"
     state = editor_state(Scene.parse(text, models))
     rows = gain_rows(state.simulation.world, state.scene)
-    with refused(PropertyError, "a preset holds the gains of one actor; these are of dog_0, dog_1"):
+    with refused(PropertyError, "a preset holds the … dog_0, dog_1"):
         save_preset(models / "x.yaml", rows)
 
 

@@ -12,6 +12,7 @@ from mjrig.editor.session.panel_edits import PanelEdits
 from mjrig.editor.session.state import EditorState
 from tests.editor.inspector.inspected import SCENE, registered
 from tests.editor.ui_driver import editor_state
+from tests.wording import matches
 
 
 @pytest.fixture
@@ -70,12 +71,12 @@ def test_an_actor_keeps_its_name(state: EditorState) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("", "cannot paste: the clipboard has no text"),
-        ("[1", "cannot paste the clipboard: value:1:3: not valid YAML"),
-        ("5", "cannot paste: one.Everything needs a mapping, got 5"),
-        ("type: PDController", "cannot paste: the clipboard has a PDController, one.Everything is"),
-        ("gian: 5", "cannot paste: Everything has no property 'gian'; did you mean 'gain'?"),
-        ("{}", "cannot paste: the clipboard has no properties"),
+        ("", "cannot paste: the clipboard …"),
+        ("[1", "cannot paste the clipboard: value:1:3: … YAML"),
+        ("5", "cannot paste: one.Everything needs a … 5"),
+        ("type: PDController", "cannot paste: the clipboard … PDController, one.Everything …"),
+        ("gian: 5", "cannot paste: Everything has no … 'gian'; … 'gain'?"),
+        ("{}", "cannot paste: the clipboard …"),
     ],
 )
 def test_a_text_that_cannot_be_pasted_says_why(
@@ -83,4 +84,4 @@ def test_a_text_that_cannot_be_pasted_says_why(
 ) -> None:
     with pytest.raises(PropertyError) as caught:
         clipboard.values_to_paste(target(state, "one.Everything"), text)
-    assert str(caught.value).startswith(expected)
+    assert matches(str(caught.value), f"{expected}…")

@@ -133,7 +133,7 @@ def test_everything_that_is_offered_can_be_plotted() -> None:
 def test_a_signal_that_does_not_exist_is_refused_with_the_nearest() -> None:
     board = board_on()
     path = first_signal(board)
-    with refused(BindingError, f"unknown signal '{path[:-1]}'; did you mean '{path}'?"):
+    with refused(BindingError, f"unknown signal '{path[:-1]}'; did you … '{path}'?"):
         board.add(board.add_plot(), path[:-1])
 
 

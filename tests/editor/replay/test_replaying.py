@@ -258,7 +258,6 @@ def test_a_recording_opens_its_scene(recorded: Path, tmp_path: Path) -> None:
 def test_a_recording_without_a_scene_says_what_to_do(recorded: Path) -> None:
     with refused(
         RecordingError,
-        f"{recorded}: does not name the scene it was made in; choose one: "
-        "--scene SCENE, or drop it on a robot in the editor",
+        f"{recorded}: does not name the … --scene SCENE, …",
     ):
         scene_of(replace(read_recording(recorded), attributes={}))

@@ -13,6 +13,7 @@ from imgui_bundle import imgui
 from mjrig.core.scene.pose import Rigid, composed
 from mjrig.editor.viewport.gizmo import Gizmo, Tool, _matrix, _pose, _shift, euler_deg, snapped
 from tests.editor.windows import BOX, SWINGS, Bench, press
+from tests.wording import matches
 
 KEY = imgui.Key
 angle = st.floats(-180.0, 180.0, allow_nan=False)
@@ -261,8 +262,8 @@ def test_what_cannot_be_moved_says_why(crowd: Bench) -> None:
     bench.run(selects)
     assert len(copies) == 2
     assert {reasons[c] for c in copies} == {f"{c} is a copy of box: edit that one" for c in copies}
-    assert reasons["box"] == "box has copies: edit its pose in the inspector"
-    assert reasons["rider"] == "rider is attached to base/box and moves with it"
+    assert matches(reasons["box"], "box has copies: edit …")
+    assert matches(reasons["rider"], "rider is attached to base/box …")
     assert reasons["far_rod"].startswith("far_rod comes from the included file ")
     assert reasons["far_rod"].endswith("other.yaml: edit it there")
     assert reasons["base"] == reasons["nobody"] == reasons["no tool"] == ""

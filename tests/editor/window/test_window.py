@@ -23,6 +23,7 @@ from mjrig.editor.window.window import Window
 from mjrig.lab.gains.gain_rows import gain_rows
 from tests.editor.ui_driver import run_ui_tests, wait_until
 from tests.editor.windows import BOX, BOXES, SWINGS, Bench, menu, point_at_viewport, press
+from tests.wording import mentions
 
 KEY = imgui.Key
 UNSAVED, CHOOSE = "//Unsaved changes/", "//Choose a file/"
@@ -139,7 +140,7 @@ def test_a_file_that_was_changed_on_disk_is_not_overwritten(here: Path) -> None:
     (here / "scene.yaml").write_text("mjrig: 1\n")
     assert not bench.window.files.save()
     (problem,) = bench.problems
-    assert "was changed on disk since it was read" in problem
+    assert mentions(problem, "was changed on disk …")
     assert (here / "scene.yaml").read_text() == "mjrig: 1\n"
     assert bench.state.session.is_dirty
     assert bench.window.files.save(here / "mine.yaml")
@@ -309,7 +310,7 @@ def test_a_scene_that_cannot_be_opened_leaves_this_one(here: Path) -> None:
     broken, gone, picture = bench.problems
     assert "gone.xml" in broken
     assert "gone.yaml" in gone
-    assert "cannot be opened; the editor opens .yaml" in picture
+    assert mentions(picture, "cannot be opened; the … .yaml")
 
 
 def test_new_is_an_empty_scene() -> None:
@@ -639,7 +640,7 @@ def test_nothing_is_filmed_before_the_viewport_was_seen(here: Path) -> None:
     bench = Bench.on(SWINGS)
     bench.window.captures.toggle_video()
     bench.window.captures.take_picture()
-    assert all("the viewport has not been drawn yet" in text for text in bench.said)
+    assert all(mentions(text, "the viewport has not …") for text in bench.said)
     assert len(bench.said) == 2
 
 
@@ -713,7 +714,7 @@ def test_a_compiled_model_is_shown_and_refuses_what_it_cannot(here: Path) -> Non
 
     bench.run(works)
     assert len(bench.problems) == 2
-    assert all("an .mjb must be the only actor of a scene" in text for text in bench.problems)
+    assert all(mentions(text, "an .mjb must be the …") for text in bench.problems)
     assert bench.actors == ["box"]
     assert bench.state.simulation.world is world
     assert bench.drawing.actor_of(1) == "box"
@@ -863,7 +864,7 @@ def test_a_save_that_fails_keeps_the_dialog_and_says_why(here: Path) -> None:
     bench.run(saves)
     assert [line[:2] for line in seen] == [(True, True)] * 2
     assert "cannot be made" in seen[0][2] or "cannot be written" in seen[0][2]
-    assert "a scene is written to a file of its own" in seen[1][2]
+    assert mentions(seen[1][2], "a scene is written …")
     assert bench.state.scene.path is None
 
 

@@ -13,6 +13,7 @@ from mjrig.core.scene.editing.scene import Scene
 from mjrig.core.sim.world import World
 from mjrig.lab.check.preflight import exit_code, findings
 from tests.places import ASSETS
+from tests.wording import regex
 
 BOX = '<geom type="box" size=".1 .1 .1"/>'
 
@@ -156,5 +157,5 @@ def test_what_is_no_model_is_refused_and_nothing_written(tmp_path: Path) -> None
 @pytest.mark.parametrize("text", ["hello", "", "mjrig: 1\nactors: []\n", "# A page\n"])
 def test_a_file_that_is_no_model_is_called_so(tmp_path: Path, text: str) -> None:
     wrong = written(tmp_path, text)
-    with pytest.raises(MjrigError, match=r"bot\.xml: is no model; mjrig new takes MJCF"):
+    with pytest.raises(MjrigError, match=regex("bot.xml: is no model; mjrig … MJCF")):
         first_scene(wrong, tmp_path)

@@ -14,6 +14,7 @@ from mjrig.core.properties.scalar_kinds import Bool, Float
 from mjrig.core.scene.editing.scene import Actor, Scene
 from mjrig.core.scene.mujoco_options import SimOptions
 from mjrig.core.scene.pose import Pose
+from tests.wording import matches
 
 # The reference page -----------------------------------------------------------------------------
 
@@ -120,7 +121,7 @@ def test_what_only_one_type_inherits_is_listed_with_it() -> None:
 def test_a_type_is_described_in_lines() -> None:
     lines = [" ".join(line.split()) for line in describe(PDController)]
     assert lines[0] == "PDController"
-    assert lines[1] == "τ = ff + kp (q* − q) + kv (v* − v), clamped to ±torque_limit [N·m or N]."
+    assert matches(lines[1], "τ = ff + kp (q* − q) + kv (v* − … ±torque_limit [N·m … N].")
     doc = "Stiffness of actuators that kp does not name."
     assert f"default_kp float 100 N·m/rad >= 0 N·m/rad {doc}" in lines
     assert lines[-2] == PDController.actions()[0].signature

@@ -21,6 +21,7 @@ from mjrig.properties import HasProperties, Property
 from mjrig.tuning import Results
 from tests.campaign import Tally
 from tests.plugin.lab.scenes import BUNDLED
+from tests.wording import matches, mentions, regex
 
 QUADRUPED, WALK = BUNDLED / "quadruped.yaml", BUNDLED / "quadruped_walk.yaml"
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -202,16 +203,16 @@ def test_errors_name_the_nearest_attribute_or_the_way() -> None:
     objects = runtime_objects()
     setpoints, batch = objects["Setpoints"], objects["Batch"]
     message = refusal(setpoints, "positon", np.zeros(12))
-    assert message == "Setpoints has no attribute 'positon'; did you mean 'position'?"
+    assert matches(message, "Setpoints has no attribute 'positon'; did … 'position'?")
     controller = batch["quadruped"].controllers[0]
     message = refusal(controller, "kp", 5.0)
-    assert message == "quadruped.PDController.kp has a value per world; call set_gains(kp=…)"
+    assert matches(message, "quadruped.PDController.kp has a value per … set_gains(kp=…)")
     message = refusal(objects["World"], "timestep", 0.01)
     assert message.startswith("World.timestep is read-only; call scene.set('sim.timestep', …)")
     message = refusal(objects["Batch"], "time", 0.0)
     assert message == "Batch.time is read-only; write data('time')"
     message = refusal(objects["World"], "step", 3)
-    assert message == "World.step is a method and cannot be assigned; call step(…)"
+    assert matches(message, "World.step is a method and … step(…)")
 
 
 def test_assigned_setpoints_are_copied_and_checked() -> None:
@@ -227,7 +228,7 @@ def test_assigned_setpoints_are_copied_and_checked() -> None:
         robot.setpoints.feedforward = np.zeros(11)
     robot.control.force = np.arange(18.0)
     np.testing.assert_array_equal(robot.control.force, np.arange(18.0))
-    with pytest.raises(ValueError, match=r"control\.target_qd takes numbers of shape \(18,\)"):
+    with pytest.raises(ValueError, match=regex("control.target_qd takes numbers of shape (18,)")):
         robot.control.target_qd = [1.0, 2.0]
     with robot.take(), pytest.raises(mjrig.LeaseError):
         robot.setpoints.position = values
@@ -240,7 +241,9 @@ def test_assigned_rows_of_a_batch_are_copied_and_checked() -> None:
     assert (robot.setpoints[0] == 0.5).all()
     robot.position += 0.25
     assert (robot.setpoints[0] == 0.75).all()
-    with pytest.raises(ValueError, match=r"quadruped\.velocity takes numbers of shape \(2, 12\)"):
+    with pytest.raises(
+        ValueError, match=regex("quadruped.velocity takes numbers of shape (2, 12)")
+    ):
         robot.velocity = np.zeros((3, 12))
     batch.qvel = 0.0
     batch.qpos[:, 2] = 1.0
@@ -265,4 +268,4 @@ def test_annotations_declare_attributes_and_final_ones_are_fixed() -> None:
     message = refusal(scored, "name", "second")
     assert message == "Scored.name is read-only"
     message = refusal(scored, "weight", 1.0)
-    assert "annotate it in the class body to add it, as in `weight: float`" in message
+    assert mentions(message, "annotate it in the … `weight: float`")

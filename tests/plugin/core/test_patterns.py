@@ -9,9 +9,8 @@ from contextlib import suppress
 import pytest
 
 from mjrig.core.errors import BindingError
-from mjrig.core.names import Slots
 from mjrig.core.pattern_program import MAX_INSTRUCTIONS, MAX_STEPS, pattern_budget
-from mjrig.core.patterns import MAX_LENGTH, compile_pattern
+from mjrig.core.patterns import MAX_LENGTH, Slots, compile_pattern
 from tests.campaign import Tally
 from tests.places import ROOT
 from tests.resource_limits import TooSlow, cpu_limit

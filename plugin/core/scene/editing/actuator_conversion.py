@@ -24,15 +24,12 @@ from mjrig.core.properties.has_properties import HasProperties
 from mjrig.core.properties.per_actuator import resolved
 from mjrig.core.scene.actor_description import ActorDescription
 from mjrig.core.scene.actuator import Actuator
-from mjrig.core.scene.includes import Placed, own_copy
-from mjrig.core.scene.motor_file import FrictionLaw
-from mjrig.core.scene.motors import find_motor
+from mjrig.core.scene.motor_file import FrictionLaw, find_motor
 from mjrig.core.scene.mujoco_options import Actuation, SimOptions
 from mjrig.core.scene.placement import Placements
-from mjrig.core.scene.scene_description import SceneDescription
+from mjrig.core.scene.scene_description import Placed, SceneDescription, own_copy
 
 # Actuator conversion ------------------------------------------------------------------------------
-# Conversion of a model's position actuators to motors under a PDController, and back.
 
 
 _log = logging.getLogger("mjrig")
@@ -326,7 +323,6 @@ def _index(items: Sequence[K], item: K) -> int:
 
 
 # Motors -------------------------------------------------------------------------------------------
-# `use_motors` and `motors` of actors, when a world is built: what they add to an actor.
 
 
 #: The component that computes friction which depends on load and speed.

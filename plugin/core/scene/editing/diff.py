@@ -14,8 +14,7 @@ from mjrig.core.properties.nested_kinds import Nested, NestedList
 from mjrig.core.properties.per_actuator import PerActuator
 from mjrig.core.properties.scalar_kinds import FilePath
 from mjrig.core.scene.actor_description import ActorDescription
-from mjrig.core.scene.includes import described
-from mjrig.core.scene.scene_description import SceneDescription
+from mjrig.core.scene.scene_description import SceneDescription, described
 from mjrig.core.yaml_text.comparison import same
 from mjrig.core.yaml_text.formatting import format_flow
 

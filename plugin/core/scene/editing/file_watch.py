@@ -18,7 +18,6 @@ from mjrig.core.scene.scene_file import decoded, read_scene_file
 from mjrig.core.yaml_text.yaml_document import Document
 
 # Watch --------------------------------------------------------------------------------------------
-# Watching files: repeat a check whenever a file it depends on changes.
 
 
 _WATCH_INTERVAL = 0.5
@@ -174,7 +173,6 @@ def _parts_of_model(path: Path, sandbox: Sandbox | None) -> set[Path]:
 
 
 # File watch ---------------------------------------------------------------------------------------
-# FileWatch: which files of a scene were changed on disk, once they are written to the end.
 
 
 #: Time between two looks at the files [s].

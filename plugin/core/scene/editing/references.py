@@ -11,7 +11,8 @@ from mjrig.core.control.controller import ArticulationController
 from mjrig.core.errors import BindingError, LocatedError, PropertyError
 from mjrig.core.model.actor_spec import Part
 from mjrig.core.model.binding import ActuatorBinding, describe_actuators
-from mjrig.core.names import Slots, listed, suggestion
+from mjrig.core.names import listed, suggestion
+from mjrig.core.patterns import Slots
 from mjrig.core.properties.collection_kinds import Table
 from mjrig.core.properties.component import ActorComponent
 from mjrig.core.properties.declaration import Property
@@ -19,11 +20,10 @@ from mjrig.core.properties.has_properties import HasProperties
 from mjrig.core.properties.scalar_kinds import Patterns, Text
 from mjrig.core.scene.actor_description import ActorDescription
 from mjrig.core.scene.actuator import TARGETS, Actuator
-from mjrig.core.scene.actuator_kinds import MotorMap
 from mjrig.core.scene.editing.elements import names_of
-from mjrig.core.scene.includes import Placed, described, own_copy
+from mjrig.core.scene.motor_file import MotorMap
 from mjrig.core.scene.placement import copy_names
-from mjrig.core.scene.scene_description import SceneDescription
+from mjrig.core.scene.scene_description import Placed, SceneDescription, described, own_copy
 
 #: Kinds of elements a scene can name, and where an MjSpec keeps them.
 KINDS = {

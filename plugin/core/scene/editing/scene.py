@@ -10,12 +10,10 @@ from mjrig.core.scene.actor_description import USE_MOTORS, ActorDescription
 from mjrig.core.scene.actuator import Actuator
 from mjrig.core.scene.editing.actuator_conversion import use_motors, use_position_actuators
 from mjrig.core.scene.editing.elements import Element, element
-from mjrig.core.scene.editing.removal import remove
-from mjrig.core.scene.editing.renaming import rename
+from mjrig.core.scene.editing.rename_and_remove import remove, rename
 from mjrig.core.scene.scene_description import SceneDescription
 
 # Actor --------------------------------------------------------------------------------------------
-# Actor: an actor of a scene, with handles to the elements of its model.
 
 
 class MotorSwitch:
@@ -92,7 +90,6 @@ class Actor(ActorDescription):
 
 
 # Scene --------------------------------------------------------------------------------------------
-# Scene: a description that can be edited by name: add actors, rename and remove elements.
 
 
 class Scene(SceneDescription):

@@ -19,7 +19,6 @@ from mjrig.data.robot_logs.containers.container import BATCH, LogFile, LogSample
 from mjrig.data.robot_logs.units import unit_of, unit_text
 
 # Csv layout ---------------------------------------------------------------------------------------
-# How a text holds a table: its separator, its header, a row of units, comments before them.
 
 
 #: What a text may begin with, the longer first → how it is written; spreadsheets write "Unicode
@@ -134,7 +133,6 @@ def _with_unit(name: str, cell: str) -> str:
 
 
 # Csv table ----------------------------------------------------------------------------------------
-# Tables as text: any header, any of the usual separators, comments before the header.
 
 
 #: Fraction of rows that may be damaged and are skipped; a table with more has another header.

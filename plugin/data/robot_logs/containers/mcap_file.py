@@ -394,7 +394,6 @@ def _records(data: bytes, *, is_cut: bool = False) -> Iterator[tuple[int, int, b
 
 
 # Mcap file ----------------------------------------------------------------------------------------
-# MCAP files, finished, cut off or damaged.
 
 
 #: The fewest bytes of a message in a file, which bound how many there can be.

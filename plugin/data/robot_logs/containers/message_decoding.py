@@ -311,7 +311,6 @@ def _are_texts(value: object) -> bool:
 
 
 # Decoding -----------------------------------------------------------------------------------------
-# Raw messages of a container turned into numbers.
 
 
 Reader = MessageReader | JsonReader

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from mjrig.core.errors import RecordingError
 
 # Definitions --------------------------------------------------------------------------------------
-# Definitions of messages as ROS writes them (`ros2msg`, `ros1msg`), parsed into fields.
 
 
 #: Primitive type → numpy's letter without the byte order.

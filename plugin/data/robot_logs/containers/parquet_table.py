@@ -103,7 +103,6 @@ class _Compact:
 
 
 # Parquet table ------------------------------------------------------------------------------------
-# Parquet files, and folders of them.
 
 
 _NO_STAMPS = np.zeros(0, dtype=np.int64)

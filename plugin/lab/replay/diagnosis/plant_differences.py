@@ -13,7 +13,8 @@ from mjrig.core.control.effort_limits import model_ranges, symmetric
 from mjrig.core.control.plant import OVERALL, PER_JOINT, Plant
 from mjrig.core.findings import RepairEdit
 from mjrig.core.model.binding import ActuatorBinding
-from mjrig.core.names import Slots, how_many, listed
+from mjrig.core.names import how_many, listed
+from mjrig.core.patterns import Slots
 from mjrig.core.sim.plant_parameters import delay_steps, plant_of
 from mjrig.core.sim.world import World
 from mjrig.lab.replay.finding import repair

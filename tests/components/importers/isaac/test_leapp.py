@@ -11,6 +11,7 @@ import mjrig
 from mjrig.components.importers.policy_import import Imported, import_policy
 from mjrig.components.policies.policy_file import PolicyFile
 from tests.components.importers.isaac import bundles, runs
+from tests.wording import mentions, regex
 
 COMMAND = (0.3, -0.1, 0.2)
 
@@ -79,7 +80,7 @@ def test_a_snapshot_and_a_reset_carry_what_feeds_back(tmp_path: Path) -> None:
 
 def test_an_env_file_beside_a_bundle_gives_the_plant(tmp_path: Path) -> None:
     bundle = bundles.write(tmp_path, kp=0.0)
-    with pytest.raises(mjrig.SceneError, match="kp and kd are 0 for right_hip_joint"):
+    with pytest.raises(mjrig.SceneError, match=regex("kp and kd are 0 … right_hip_joint")):
         imported(tmp_path, bundle)
     env = runs.write(tmp_path, runs.env())
     found = import_policy([bundle, env], None, tmp_path / "walker.xml", tmp_path / "out/scene.yaml")
@@ -104,12 +105,12 @@ def change(folder: Path, edit: Any) -> Path:
         (lambda d, n: n["parameters"].update(backend="jit"), "(backend jit), which needs torch"),
         (lambda d, n: n["parameters"].update(model_path="../Walk.onnx"), "must lie beside it"),
         (lambda d, n: n["inputs"][0].update(isaaclab_connection="state:robot:root_ang_vel_w"),
-         "1 input that nothing here can feed: 'ang' (state:robot:root_ang_vel_w)"),
+         "1 input that nothing here … 'ang' (state:robot:root_ang_vel_w)"),
         (lambda d, n: n["inputs"][0].update(isaaclab_connection="observation:policy:height_scan"),
          "'ang' (observation:policy:height_scan)"),
         (lambda d, n: n["outputs"][0].update(kind="target/body/pose"), "no output that commands"),
         (lambda d, n: d["pipeline"]["feedback_flow"].update({"Walk/x": ["Walk/last_in"]}),
-         "pipeline names 'Walk/x': there is no such output"),
+         "pipeline names 'Walk/x': there is …"),
         (lambda d, n: d["pipeline"]["configs"].update(frequency=0), "frequency must be > 0 Hz"),
         (lambda d, n: n["outputs"].pop(2), "has no kp_gains"),
         (lambda d, n: n["inputs"][3]["element_names"][0].__setitem__(0, "wing_joint"),
@@ -119,11 +120,11 @@ def change(folder: Path, edit: Any) -> Path:
 def test_bundles_that_cannot_run_are_refused(tmp_path: Path, edit: Any, text: str) -> None:
     with pytest.raises(mjrig.MjrigError) as caught:
         imported(tmp_path, change(tmp_path, edit))
-    assert text in str(caught.value)
+    assert mentions(str(caught.value), text)
 
 
 def test_gains_that_vary_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(mjrig.SceneError, match="variable impedance is not run here"):
+    with pytest.raises(mjrig.SceneError, match=regex("variable impedance is not …")):
         imported(tmp_path, bundles.write(tmp_path, varying=True))
 
 

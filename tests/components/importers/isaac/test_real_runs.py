@@ -16,6 +16,7 @@ from mjrig.components.policies.policy_file import PolicyFile
 from tests.campaign import CAMPAIGN
 from tests.components.importers import biped
 from tests.places import SHARED
+from tests.wording import mentions
 
 ROBOTS = SHARED / "robots"
 CONFIGS = ROBOTS / "configs"
@@ -130,10 +131,12 @@ def test_descriptors_alone_are_told_what_they_lack(tmp_path: Path) -> None:
         ROBOTS / "policies/isaaclab_go2_stairs.onnx",
     ]
     said = refusal(files, "go2_stairs_rlgym", tmp_path)
-    assert "it describes 225 of the 412 inputs of isaaclab_go2_stairs.onnx" in said
-    assert "stiffness and damping are 0 for FL_hip_joint" in said
+    assert mentions(said, "it describes 225 of the 412 … isaaclab_go2_stairs.onnx")
+    assert mentions(said, "stiffness and damping are 0 … FL_hip_joint")
     anymal = [CONFIGS / "isaaclab/anymal_d_flat/IO_descriptors.yaml", files[1]]
-    assert "stiffness and damping are 0 for LF_HAA" in refusal(anymal, "go2_unitree", tmp_path)
+    assert mentions(
+        refusal(anymal, "go2_unitree", tmp_path), "stiffness and damping are 0 … LF_HAA"
+    )
 
 
 def test_descriptors_of_others_import_with_a_network_that_fits(tmp_path: Path) -> None:

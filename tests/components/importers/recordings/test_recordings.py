@@ -11,6 +11,7 @@ import pytest
 from mjrig.core.errors import RecordingError
 from mjrig.data.recording.readers import read_recording
 from mjrig.data.recording.recording import ActorRecording, Recording
+from tests.wording import matches, mentions
 
 TURN = np.array([np.cos(0.3), 0.0, 0.0, np.sin(0.3)])  # wxyz: 0.6 rad about z
 ROWS = 4
@@ -62,13 +63,10 @@ def test_a_motion_has_its_base_velocities_as_mujoco_has_them(tmp_path: Path) -> 
 
 def test_a_motion_without_names_asks_for_them(tmp_path: Path) -> None:
     path = motion(tmp_path / "m.npz")
-    assert refused(path) == (
-        "m.npz: has 2 joints without names; list them in its order with --hint joints=a,b,c, or "
-        "add a policy.yaml that has them"
+    assert matches(
+        refused(path), "m.npz: has 2 joints without names; … --hint joints=a,b,c, … policy.yaml …"
     )
-    assert refused(path, joints=["a"]) == (
-        "m.npz: the hint joints must be 2 different names, got a"
-    )
+    assert matches(refused(path, joints=["a"]), "m.npz: the hint joints must … 2 … a")
 
 
 @pytest.mark.parametrize(
@@ -77,28 +75,26 @@ def test_a_motion_without_names_asks_for_them(tmp_path: Path) -> None:
         ("joint_vel", np.zeros((ROWS, 3)),
          "m.npz: joint_vel has shape (4, 3), expected (4, 2)"),
         ("joint_pos", np.array([[0.0, np.nan]] * ROWS),
-         "m.npz: joint_pos has a value that is not finite in row 0"),
-        ("fps", np.array([0.0]), "m.npz: the hint fps must be a number > 0, got 0.0"),
-        ("body_quat_w", np.zeros((ROWS, 2, 4)), "m.npz: the quaternion in row 0 is 0"),
+         "m.npz: joint_pos has a value that … 0"),
+        ("fps", np.array([0.0]), "m.npz: the hint fps must … > 0, … 0.0"),
+        ("body_quat_w", np.zeros((ROWS, 2, 4)), "m.npz: the quaternion in row 0 … 0"),
     ],
 )  # fmt: skip
 def test_a_broken_motion_is_refused(tmp_path: Path, key: str, value: Any, message: str) -> None:
-    assert refused(motion(tmp_path / "m.npz", **{key: value}), joints="a,b") == message
+    assert matches(refused(motion(tmp_path / "m.npz", **{key: value}), joints="a,b"), message)
 
 
 def test_an_npz_with_objects_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "m.npz"
     np.savez(path, fps=np.array([{"a": 1}], dtype=object))
-    assert "fps is skipped: it holds Python objects" in refused(path)
+    assert mentions(refused(path), "fps is skipped: it … Python …")
 
 
 def test_a_csv_without_header_needs_its_rate(tmp_path: Path) -> None:
     path = tmp_path / "walk.csv"
     row = [0.0, 0.0, 0.8, 0.0, 0.0, np.sin(0.3), np.cos(0.3), 0.1, 0.2]  # xyzw
     path.write_text("\n".join(",".join(map(str, row)) for _ in range(ROWS)))
-    assert refused(path, joints="a,b") == (
-        "walk.csv: does not state its fps; set it with --hint fps=50"
-    )
+    assert matches(refused(path, joints="a,b"), "walk.csv: does not state its … --hint fps=50")
     actor = only(read_recording(path, {"joints": "a,b", "fps": 60}))
     np.testing.assert_allclose(actor.qpos[0, 3:7], TURN)
     assert actor.qvel is None
@@ -117,7 +113,7 @@ def test_loco_mujoco_has_slides_and_hinges_for_a_base(tmp_path: Path) -> None:
     rows = np.arange(ROWS, dtype=np.float64)
     arrays: dict[str, Any] = {f"{kind}_{n}": rows for n in names for kind in ("q", "dq")}
     np.savez(path, **arrays, goal_speed=rows)
-    assert refused(path) == "loco.npz: does not state its fps; set it with --hint fps=50"
+    assert matches(refused(path), "loco.npz: does not state its … --hint fps=50")
     actor = only(read_recording(path, {"fps": 100}))
     assert kinds(actor) == list(zip(names, ("slide", "hinge", "hinge"), strict=True))
     assert actor.qpos.shape == (ROWS, 3)
@@ -146,30 +142,27 @@ def test_a_urlab_csv_drops_rows_of_a_paused_world(tmp_path: Path) -> None:
 def test_a_urlab_csv_without_times_takes_a_step_per_row(tmp_path: Path) -> None:
     recording = read_recording(urlab_csv(tmp_path / "r.csv", "1,0", "2,0", header="knee,cam_x"))
     assert only(recording).time.tolist() == [0.0, 0.002]
-    assert "it has no times: one row per 0.002 s" in recording.notes
+    assert mentions(recording.notes, "it has no times: … 0.002 …")
 
 
 @pytest.mark.parametrize(
     ("header", "row", "message"),
     [
-        ("time,a[0],a[1],cam_x", "0,1,2,0", "r.csv: 'a' has 2 columns; 1, 4 or 7 make a joint"),
-        ("time,a,a,cam_x", "0,1,2,0", "r.csv: the column 'a' is duplicated or out of order"),
+        ("time,a[0],a[1],cam_x", "0,1,2,0", "r.csv: 'a' has 2 columns; 1, 4 or 7 make …"),
+        ("time,a,a,cam_x", "0,1,2,0", "r.csv: the column 'a' is duplicated …"),
         ("time,a,cam_x", "0,1,2,3", "r.csv: row 0 has 4 columns, the header 3"),
-        ("time,a,cam_x", "0,x,0", "r.csv: the table is not an array of numbers"),
-        ("time,a,cam_x", "0,nan,0", "r.csv: the table has a value that is not finite in row 0"),
+        ("time,a,cam_x", "0,x,0", "r.csv: the table is not …"),
+        ("time,a,cam_x", "0,nan,0", "r.csv: the table has a … 0"),
     ],
 )
 def test_a_broken_urlab_csv_is_refused(tmp_path: Path, header: str, row: str, message: str) -> None:
-    assert refused(urlab_csv(tmp_path / "r.csv", row, header=header)) == message
+    assert matches(refused(urlab_csv(tmp_path / "r.csv", row, header=header)), message)
 
 
 def test_two_rows_in_one_step_are_refused(tmp_path: Path) -> None:
     rows = ("0,1,0", "0.002,1,0", "8.004,1,0")
     path = urlab_csv(tmp_path / "r.csv", *rows, header="time,a,cam_x")
-    assert refused(path) == (
-        "r.csv: row 1 is in the same step as the one before, with a timestep of 4.002 s; set a "
-        "smaller one with --hint timestep=0.4002"
-    )
+    assert matches(refused(path), "r.csv: row 1 is in the … 4.002 … --hint timestep=0.4002")
 
 
 # Tables -----------------------------------------------------------------------------------------
@@ -203,25 +196,25 @@ def test_a_table_gives_commands_efforts_and_units(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("said", "message"),
     [
-        ("q", "the hint columns must be a mapping, as in "),
-        ({"positon": "q_{joint}"}, "the hint columns has 'positon'; did you mean 'position'?"),
-        ({"position": "q_a"}, "the hint columns.position must have {joint} in it, got 'q_a'"),
+        ("q", "the hint columns must … "),
+        ({"positon": "q_{joint}"}, "the hint columns has 'positon'; … 'position'?"),
+        ({"position": "q_a"}, "the hint columns.position must have {joint} … 'q_a'"),
         ({"position": {"a": "q_c"}},
-         "the hint columns.position: there is no column 'q_c'; did you mean 'q_a'?"),
-        ({"position": {"a": "q_a", "b": "q_a"}}, "the hint columns.position names a column twice"),
-        ({"position": "p_{joint}"}, "the hint columns names no position of a joint"),
+         "the hint columns.position: there is … 'q_c'; … 'q_a'?"),
+        ({"position": {"a": "q_a", "b": "q_a"}}, "the hint columns.position names a …"),
+        ({"position": "p_{joint}"}, "the hint columns names …"),
         ({"position": "q_{joint}", "effort": {"c": "t"}},
-         "the hint columns.effort has joints without a position: c"),
+         "the hint columns.effort has joints …"),
         ({"time": "time", "position": "q_{joint}"},
-         "the hint columns.time: there is no column 'time'; "),
+         "the hint columns.time: there is … 'time'; "),
         ({"time": "t", "position": "q_{joint}", "units": {"position": "mm"}},
-         "the hint columns.units has position: mm; known are time: s, ms, us, ns; "),
-        ({"position": "q_{joint}"}, "does not state its timestep; set it with --hint timestep=50"),
+         "the hint columns.units has position: … s, ms, us, ns; "),
+        ({"position": "q_{joint}"}, "does not state its … --hint timestep=50"),
     ],
 )  # fmt: skip
 def test_a_mapping_that_does_not_fit_is_named(tmp_path: Path, said: Any, message: str) -> None:
     path = table(tmp_path, "t,q_a,q_b", "0,1,2", "0.1,3,4")
-    assert refused(path, columns=said).startswith(f"log.csv: {message}")
+    assert matches(refused(path, columns=said), f"log.csv: {message}…")
 
 
 def frame(time: float, **more: Any) -> dict[str, Any]:
@@ -249,7 +242,7 @@ def test_urlab_json_with_other_joints_in_a_frame_is_refused(tmp_path: Path) -> N
     path = tmp_path / "r.json"
     odd = frame(0.005, tail={"qPos": [0], "qVel": [0]})
     path.write_text(json.dumps({"Frames": [frame(0.0), odd]}))
-    assert refused(path) == "r.json: frame 1 has other joints than the first"
+    assert matches(refused(path), "r.json: frame 1 has other joints …")
 
 
 # RoboJuDo ---------------------------------------------------------------------------------------
@@ -309,8 +302,8 @@ def test_a_robojudo_log_takes_names_and_rates_from_its_config(tmp_path: Path) ->
 
 def test_a_robojudo_log_without_config_asks(tmp_path: Path) -> None:
     assert refused(log(tmp_path)).startswith("log.msgpack: has 2 joints without names")
-    assert refused(log(tmp_path), joints="a,b") == (
-        "log.msgpack: does not state its fps; set it with --hint fps=50"
+    assert matches(
+        refused(log(tmp_path), joints="a,b"), "log.msgpack: does not state its … --hint fps=50"
     )
 
 
@@ -318,19 +311,19 @@ def test_a_robojudo_log_without_config_asks(tmp_path: Path) -> None:
     ("array", "message"),
     [
         (packed(np.zeros(2), type="|O", data=b"\x80\x04."),
-         "log.msgpack: an array of type object is refused: only numbers are read"),
+         "log.msgpack: an array of type …"),
         (packed(np.zeros(2), shape=[3]),
-         "log.msgpack: an array of shape (3,) and type float64 has 16 bytes"),
+         "log.msgpack: an array of shape (3,) … float64 … 16 …"),
         (packed(np.zeros(2), shape=[-1, -2]),
-         "log.msgpack: an array of shape (-1, -2) and type float64 has 16 bytes"),
+         "log.msgpack: an array of shape (-1, -2) … float64 … 16 …"),
         (packed(np.zeros(2), type="nonsense"),
-         "log.msgpack: an array is broken: data type 'nonsense' not understood"),
+         "log.msgpack: an array is broken: … 'nonsense' …"),
     ],
 )  # fmt: skip
 def test_arrays_that_are_not_plain_numbers_are_refused(
     tmp_path: Path, array: dict[bytes, Any], message: str
 ) -> None:
-    assert refused(log(tmp_path, config=CONFIG, dof_pos=array)) == message
+    assert matches(refused(log(tmp_path, config=CONFIG, dof_pos=array)), message)
 
 
 def test_a_truncated_log_keeps_its_whole_frames(tmp_path: Path) -> None:
@@ -377,7 +370,7 @@ def test_an_episode_starts_with_its_initial_state(tmp_path: Path, order: str) ->
     np.testing.assert_allclose(actor.qvel[0, 3:6], [np.cos(0.6), -np.sin(0.6), 0], atol=1e-6)
     assert actor.commands is not None and actor.commands.step.tolist() == [0, 4, 8, 12]
     assert actor.policy is not None and actor.policy.action.shape == (ROWS, 2)
-    assert f"quaternions are taken as {order}, by the first pose" in recording.notes
+    assert mentions(recording.notes, f"quaternions are taken as {order}, …")
 
 
 def test_one_of_several_episodes_is_chosen(tmp_path: Path) -> None:
@@ -396,17 +389,15 @@ def test_an_episode_whose_quaternions_could_be_either_asks(tmp_path: Path) -> No
     half = np.sqrt(0.5)
     pose = np.tile([0.0, 0.0, 0.5, half, 0, 0, half], (ROWS + 1, 1))
     path = isaac(tmp_path / "data.hdf5", root_pose=pose)
-    assert refused(path, joints="a,b", fps=50) == (
-        "data.hdf5: the order of quaternions is ambiguous in the first pose; "
-        "it is wxyz in Isaac Lab 2, xyzw in 3: --hint quaternion=wxyz"
+    assert matches(
+        refused(path, joints="a,b", fps=50),
+        "data.hdf5: the order of quaternions … --hint quaternion=wxyz",
     )
 
 
 def test_an_episode_without_a_rate_asks(tmp_path: Path) -> None:
     path = isaac(tmp_path / "data.hdf5")
-    assert refused(path, joints="a,b") == (
-        "data.hdf5: does not state its fps; set it with --hint fps=50"
-    )
+    assert matches(refused(path, joints="a,b"), "data.hdf5: does not state its … --hint fps=50")
 
 
 # Pickles ----------------------------------------------------------------------------------------
@@ -416,8 +407,8 @@ def test_an_episode_without_a_rate_asks(tmp_path: Path) -> None:
 def test_pickles_are_refused_with_the_way_out(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     path.write_bytes(b"\x80\x04\x95\x00.")
-    assert refused(path) == (
-        f"{name}: is a pickle, which can run any code when it is loaded and is not read; where "
-        "you trust it, load it yourself and save what it holds with numpy.savez as a motion: fps, "
-        "joint_pos, joint_vel, body_pos_w, body_quat_w (wxyz)"
+    assert matches(
+        refused(path),
+        f"{name}: is a pickle, which … numpy.savez … joint_pos, joint_vel, body_pos_w, "
+        "body_quat_w …",
     )

@@ -16,6 +16,7 @@ from tests.campaign import Tally
 from tests.components.importers import biped
 from tests.components.importers.comparing import difference, or_refused
 from tests.components.importers.isaac.runs import onnx_weights
+from tests.wording import mentions
 
 TICKS, DECIMATION = 4, 10
 COMMAND = (0.4, -0.1, 0.2)
@@ -162,8 +163,8 @@ def test_generated_files_do_what_the_controller_does(tmp_path: Path, tally: Tall
         ("observations.last_action.params", {"gain": 3.0}, "last_action.params.gain 3.0"),
         ("", {"low_pass": 0.3}, "low_pass 0.3"),
         ("actions.JointPositionAction", {"joint_ids": [0, 1]}, "must be all joints"),
-        ("observations", {"use_gym_history": "yes"}, "must be true or false, got 'yes'"),
-        ("observations", {"use_gym_history": True}, "needs the same history_length in all terms"),
+        ("observations", {"use_gym_history": "yes"}, "must be true or … 'yes'"),
+        ("observations", {"use_gym_history": True}, "needs the same history_length in …"),
     ],
 )
 def test_what_has_no_place_is_listed_or_refused(
@@ -187,4 +188,4 @@ def test_what_has_no_place_is_listed_or_refused(
         text = "\n".join(f.text for f in found.findings if f.kind == "not-taken-over")
     except mjrig.MjrigError as error:
         text = str(error)
-    assert said in text
+    assert mentions(text, said)

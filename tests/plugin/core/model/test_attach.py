@@ -10,6 +10,7 @@ import mjrig
 from mjrig.core.sim.mujoco_export import export
 from tests.places import SHARED
 from tests.plugin.composing import ARM, FLOOR, GRIPPER, scene_of, world_of
+from tests.wording import regex
 from tests.worlds import refused
 
 PD = "components: [{type: PDController, kp: 20, kv: 1}]"
@@ -219,26 +220,26 @@ collision_groups:
     ("old", "new", "message"),
     [
         ("to: arm/flange", "to: arm/flagne",
-         "3:54: actors[0].attach.to: gripper.attach.to: 'arm' has no body or site 'flagne'; "
-         "did you mean 'flange'?"),
+         "3:54: actors[0].attach.to: gripper.attach.to: 'arm' has no body or … "
+         "'flagne'; … 'flange'?"),
         ("to: arm/flange", "to: amr/flange",
-         "3:54: actors[0].attach.to: gripper.attach.to: there is no 'amr/flange'; "
-         "did you mean 'arm/flange'?"),
+         "3:54: actors[0].attach.to: gripper.attach.to: there is no 'amr/flange'; did … "
+         "'arm/flange'?"),
         ("child: mount", "child: mont",
-         "3:73: actors[0].attach.child: gripper.attach.child: 'gripper' has no body or site "
-         "'mont'; did you mean 'mount'?"),
+         "3:73: actors[0].attach.child: gripper.attach.child: 'gripper' has no body or "
+         "… 'mont'; … 'mount'?"),
         ("child: mount", "child: finger",
-         "3:73: actors[0].attach.child: gripper.attach.child: 'finger' can move against the root "
-         "body of 'gripper', with joint 'finger'"),
+         "3:73: actors[0].attach.child: gripper.attach.child: 'finger' can move against "
+         "the … 'gripper', … 'finger'"),
         ("to: arm/flange", "to: gripper/palm",
          "3:54: actors[0].attach.to: gripper.attach.to: is circular: gripper → gripper"),
         ("model: arm.xml,", "model: arm.xml, attach: {to: gripper},",
-         "5:46: actors[1].attach.to: arm.attach.to: is circular: gripper → arm → gripper"),
+         "5:46: actors[1].attach.to: arm.attach.to: is circular: gripper → arm → …"),
         ("joints:", "base: free, joints:",
-         "4:12: actors[0].base: gripper.base: 'gripper' is attached, which fixes its base"),
+         "4:12: actors[0].base: gripper.base: 'gripper' is attached, which fixes …"),
         ("joints:", "pose: {relative_to: arm/hand}, joints:",
-         "4:26: actors[0].pose.relative_to: gripper.pose.relative_to: 'gripper' is attached, its "
-         "pose is the offset from 'arm/flange'"),
+         "4:26: actors[0].pose.relative_to: gripper.pose.relative_to: 'gripper' is "
+         "attached, its pose … 'arm/flange'"),
     ],
 )  # fmt: skip
 def test_a_wrong_attachment_is_refused_at_its_place(
@@ -256,8 +257,9 @@ def test_a_floor_cannot_be_carried_about(tmp_path: Path) -> None:
     text = "actors:\n  - {name: g, model: floor.xml, attach: {to: arm/hand}}\n"
     text += "  - {name: arm, model: arm.xml}\n"
     message = (
-        f"{tmp_path / 'scene.yaml'}:3:41: actors[0].attach: g.attach: the plane 'floor' of 'g' "
-        "cannot be on 'arm/hand', which moves; remove it with scenery: false"
+        f"{tmp_path / 'scene.yaml'}:3:41: actors[0].attach: g.attach: the plane 'floor' of "
+        f"'g' cannot … "
+        "'arm/hand', …"
     )
     with refused(mjrig.SceneError, message):
         world_of(tmp_path, text, floor=floor)
@@ -271,7 +273,9 @@ def test_an_actor_with_several_roots_must_be_named_more_exactly(tmp_path: Path) 
     two = ARM.replace("</worldbody>", '<body name="more"><geom size=".1"/></body></worldbody>')
     text = "actors:\n  - {name: g, model: gripper.xml, attach: {to: arm}}\n"
     text += "  - {name: arm, model: two.xml}\n"
-    with pytest.raises(mjrig.SceneError, match="'arm' has 2 root bodies; name one: arm/base, arm/"):
+    with pytest.raises(
+        mjrig.SceneError, match=regex("'arm' has 2 root bodies; name … arm/base, arm/")
+    ):
         world_of(tmp_path, text, two=two)
 
 

@@ -66,7 +66,7 @@ def test_the_message_says_both_values(option: str, field: str, ours: str, theirs
 
 def test_flags_that_differ_are_refused_too() -> None:
     other = arm().replace('gravity="0 0 0"/>', 'gravity="0 0 0"><flag contact="disable"/></option>')
-    message = "sim.contact: the models differ: enable in 'one', disable in 'two'; set it under sim:"
+    message = "sim.contact: the models differ: enable … 'one', … 'two'; …"
     with refused(mjrig.PropertyError, message):
         make_worlds({"one": arm(), "two": other})
 
@@ -192,7 +192,7 @@ def test_unnamed_keyframes_get_names() -> None:
 
 
 def test_an_unknown_keyframe_is_refused() -> None:
-    message = "robot.keyframe: the model has no keyframe 'hmoe'; did you mean 'home'?"
+    message = "robot.keyframe: the model has no … 'hmoe'; … 'home'?"
     with refused(mjrig.BindingError, message):
         make_robot(ROVER, keyframe="hmoe")
 
@@ -220,12 +220,10 @@ def test_joints_of_one_actor_leave_the_other() -> None:
 @pytest.mark.parametrize(
     ("joints", "message"),
     [
-        ({"elbwo": 1.0}, "robot.joints: 'elbwo' matches no hinge or slide joint of 'robot'; "
-         "did you mean 'elbow'?"),
+        ({"elbwo": 1.0}, "robot.joints: 'elbwo' matches no hinge or … 'robot'; … 'elbow'?"),
         ({"elbow": 1.0, "el.*": 2.0}, "robot.joints: 'elbow' is matched by 'elbow' (1) "
          "and 'el.*' (2)"),
-        ({"elbow(": 1.0}, "robot.joints: 'elbow(' is not a valid pattern: "
-         "missing ), unterminated subpattern at position 5"),
+        ({"elbow(": 1.0}, "robot.joints: 'elbow(' is not a valid … ), … 5"),
     ],
 )  # fmt: skip
 def test_joints_that_do_not_fit_are_refused(joints: dict[str, float], message: str) -> None:
@@ -234,7 +232,7 @@ def test_joints_that_do_not_fit_are_refused(joints: dict[str, float], message: s
 
 
 def test_a_free_joint_is_not_a_starting_position() -> None:
-    message = "robot.joints: 'root' matches no hinge or slide joint of 'robot'; available: turn"
+    message = "robot.joints: 'root' matches no hinge or … 'robot'; …"
     with refused(mjrig.BindingError, message):
         make_robot(ROVER, joints={"root": 1.0})
 
@@ -269,9 +267,7 @@ def test_a_model_that_is_missing_is_refused_with_the_nearest_file(tmp_path: Path
     (tmp_path / "robot.xml").write_text(arm())
     scene = mjrig.Scene()
     scene.add_actor("dog", model=tmp_path / "robto.xml")
-    message = (
-        f"dog.model: there is no file {str(tmp_path / 'robto.xml')!r}; did you mean 'robot.xml'?"
-    )
+    message = f"dog.model: there is no file {str(tmp_path / 'robto.xml')!r}; … 'robot.xml'?"
     with refused(mjrig.PropertyError, message):
         mjrig.World(scene)
 
@@ -326,10 +322,7 @@ def test_a_world_of_thousands_of_fixed_things_has_room_to_look_for_contacts() ->
 
 
 def test_options_that_mujoco_compiles_but_cannot_simulate_are_one_error() -> None:
-    message = (
-        "MuJoCo cannot simulate the model: mj_checkDiscrete: discrete integrator: "
-        "sleep without islands not yet supported"
-    )
+    message = "MuJoCo cannot simulate the model: mj_checkDiscrete: …"
     sim = {"integrator": "discrete", "sleep": "enable", "island": "disable"}
     for execution in ("python", "auto"):
         with refused(mjrig.PropertyError, message):

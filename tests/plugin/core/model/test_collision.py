@@ -90,15 +90,18 @@ def test_no_pair_is_excluded_twice(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("group", "message"),
     [
-        ("{name: a, members: [one, tow]}", "7:30: collision_groups[0].members: "
-         "scene.collision_groups[0].members: 'tow' matches no actor or body; did you mean 'two'?"),
-        ("{name: a, members: one/ldi}", "7:24: collision_groups[0].members: "
-         "scene.collision_groups[0].members: 'one/ldi' matches no actor or body; "
-         "did you mean 'one/lid'?"),
-        ("{name: abc, members: one, ignores: [acb]}", "7:41: collision_groups[0].ignores: "
-         "scene.collision_groups[0].ignores: there is no group 'acb'; did you mean 'abc'?"),
-        ("{name: abc, groups: acb}", "7:25: collision_groups[0].groups: "
-         "scene.collision_groups[0].groups: there is no group 'acb'; did you mean 'abc'?"),
+        ("{name: a, members: [one, tow]}",
+         "7:30: collision_groups[0].members: scene.collision_groups[0].members: 'tow' "
+         "matches no actor or … 'two'?"),
+        ("{name: a, members: one/ldi}",
+         "7:24: collision_groups[0].members: scene.collision_groups[0].members: "
+         "'one/ldi' matches no actor or … 'one/lid'?"),
+        ("{name: abc, members: one, ignores: [acb]}",
+         "7:41: collision_groups[0].ignores: scene.collision_groups[0].ignores: there "
+         "is no group 'acb'; … 'abc'?"),
+        ("{name: abc, groups: acb}",
+         "7:25: collision_groups[0].groups: scene.collision_groups[0].groups: there is "
+         "no group 'acb'; … 'abc'?"),
         ("{name: a, groups: a, ignores: a}", "7:23: collision_groups[0].groups: "
          "scene.collision_groups[0].groups: is circular: a → a"),
     ],

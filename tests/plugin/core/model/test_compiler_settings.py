@@ -17,6 +17,7 @@ from tests.campaign import Tally
 from tests.meshes import write_corner
 from tests.mjcf_schema import attributes, values
 from tests.mjcf_walk import differences, model_with, write_files
+from tests.wording import regex
 
 #: Attributes a scene cannot give an actor: how its numbers are meant is the file's own matter,
 #: and the rest concerns saving, attaching and speed.
@@ -153,19 +154,21 @@ def test_what_was_written_is_saved_as_it_was() -> None:
         ("{balanceinerta: true}", "did you mean 'balanceinertia'"),
         ("{boundmass: -1}", "dog.compiler.boundmass: must be >= 0 kg, got -1"),
         ("{settotalmass: 0}", "dog.compiler.settotalmass: must be > 0 kg, got 0"),
-        ("{fusestatic: maybe}", "dog.compiler.fusestatic: must be one of true, false; got 'maybe'"),
-        ("{inertiagrouprange: [3, 1]}", "must be lowest and highest group, got 3 and 1"),
+        ("{fusestatic: maybe}", "dog.compiler.fusestatic: must be one of … 'maybe'"),
+        ("{inertiagrouprange: [3, 1]}", "must be lowest and … 3 … 1"),
         ("{inertiagrouprange: [0.5, 1]}", "must be whole numbers, got 0.5"),
     ],
 )
 def test_what_cannot_be_is_refused(compiler: str, says: str) -> None:
-    with pytest.raises(mjrig.SceneError, match=re.escape(says)):
+    with pytest.raises(mjrig.SceneError, match=regex(says)):
         scene(compiler)
 
 
 def test_a_compiled_model_cannot_be_read_otherwise(tmp_path: Path) -> None:
     (tmp_path / "dog.mjb").write_bytes(b"")
-    with pytest.raises(mjrig.MjrigError, match=r"robot\.compiler: an \.mjb is already compiled"):
+    with pytest.raises(
+        mjrig.MjrigError, match=regex("robot.compiler: an .mjb is already compiled")
+    ):
         built(tmp_path / "dog.mjb", {"boundmass": 1})
 
 

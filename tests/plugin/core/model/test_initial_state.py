@@ -61,14 +61,18 @@ def test_free_bodies_start_where_they_are_put_in_the_actors_frame() -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("joint_velocities: {swng: 1}", "4:25: actors[0].joint_velocities: t.joint_velocities: "
-         "'swng' matches no hinge or slide joint of 't'; did you mean 'swing'?"),
-        ("velocity: {linear: [1, 0, 0]}", "4:16: actors[0].velocity: t.velocity: 't' has several "
-         "free bodies (cup, plate); give them under free_bodies"),
-        ("free_bodies: [{body: cpu}]", "4:27: actors[0].free_bodies[0].body: "
-         "t.free_bodies[0].body: 't' has no body 'cpu' with a free joint; did you mean 'cup'?"),
-        ("free_bodies: [{body: arm}]", "4:27: actors[0].free_bodies[0].body: "
-         "t.free_bodies[0].body: 't' has no body 'arm' with a free joint; available: cup, plate"),
+        ("joint_velocities: {swng: 1}",
+         "4:25: actors[0].joint_velocities: t.joint_velocities: 'swng' matches no hinge "
+         "or … 't'; … 'swing'?"),
+        ("velocity: {linear: [1, 0, 0]}",
+         "4:16: actors[0].velocity: t.velocity: 't' has several free bodies … "
+         "free_bodies"),
+        ("free_bodies: [{body: cpu}]",
+         "4:27: actors[0].free_bodies[0].body: t.free_bodies[0].body: 't' has no body "
+         "'cpu' with … 'cup'?"),
+        ("free_bodies: [{body: arm}]",
+         "4:27: actors[0].free_bodies[0].body: t.free_bodies[0].body: 't' has no body "
+         "'arm' with …"),
     ],
 )  # fmt: skip
 def test_a_wrong_start_is_refused_at_its_place(tmp_path: Path, line: str, message: str) -> None:
@@ -79,6 +83,6 @@ def test_a_wrong_start_is_refused_at_its_place(tmp_path: Path, line: str, messag
 
 
 def test_a_fixed_base_has_no_velocity() -> None:
-    message = "robot.velocity: 'robot' has no free root; base: free gives it one"
+    message = "robot.velocity: 'robot' has no free root; …"
     with refused(mjrig.PropertyError, message):
         make_robot(ROVER, base="fixed", velocity={"linear": [1, 0, 0]})

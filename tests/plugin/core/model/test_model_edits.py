@@ -9,8 +9,9 @@ import pytest
 
 import mjrig
 from mjrig.core.model.element_references import closure, find_elements, name_everything, references
-from mjrig.core.names import Slots
+from mjrig.core.patterns import Slots
 from tests.plugin.composing import scene_of
+from tests.wording import mentions
 from tests.worlds import ROVER, arm, make_robot, make_world, refused
 
 #: Everything that refers to something else by name.
@@ -159,9 +160,8 @@ def test_a_base_that_is_free_already_stays() -> None:
 @pytest.mark.parametrize(
     ("xml", "base", "message"),
     [
-        (WEB, "free", "robot.base: only a model with one root body can be given a free joint; "
-         "this one has 2: upper, ball"),
-        (arm(), "free", "robot.base: the root body 'upper' has joints already: shoulder"),
+        (WEB, "free", "robot.base: only a model with … 2: …"),
+        (arm(), "free", "robot.base: the root body 'upper' has …"),
     ],
 )  # fmt: skip
 def test_a_base_that_cannot_be_freed_is_refused(xml: str, base: str, message: str) -> None:
@@ -172,7 +172,7 @@ def test_a_base_that_cannot_be_freed_is_refused(xml: str, base: str, message: st
 def test_which_of_several_free_bodies_is_the_base_cannot_be_known() -> None:
     box = '<body name="{0}"><freejoint/><geom size="0.1"/></body>'
     xml = f"<mujoco><worldbody>{box.format('a')}{box.format('b')}</worldbody></mujoco>"
-    message = "robot.base: the model has several free bodies (a, b); its base is ambiguous"
+    message = "robot.base: the model has several …"
     with refused(mjrig.PropertyError, message):
         make_robot(xml, base="fixed")
 
@@ -330,20 +330,23 @@ def test_skins_and_flexes_follow_their_bodies() -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("removed: [hpi]", "4:16: actors[0].removed: dog.removed: the model has no element "
-         "'hpi'; did you mean 'hip'?"),
-        ("removed: [hip, body:bal]", "4:21: actors[0].removed: dog.removed: the model has no "
-         "body 'bal'; did you mean 'ball'?"),
-        ("removed: ball", "4:15: actors[0].removed: dog.removed: 'ball' is body 'ball', geom "
-         "'ball'; write body:ball or geom:ball"),
-        ("renamed: {hpi: x}", "4:16: actors[0].renamed: dog.renamed: the model has no element "
-         "'hpi'; did you mean 'hip'?"),
-        ("renamed: {hip: knee}", "4:15: actors[0].renamed: dog.renamed: joint 'hip' cannot be "
-         "'knee': there is another joint of that name"),
-        ("renamed: {'.*_motor': x}", "4:16: actors[0].renamed: dog.renamed: '.*_motor' is actuator "
-         "'hip_motor', actuator 'knee_motor', actuator 'cable_motor'; name one"),
-        ("dynamics: {armature: {hpi: 1}}", "4:28: actors[0].dynamics.armature: "
-         "dog.dynamics.armature: 'hpi' matches no joint of 'dog'; did you mean 'hip'?"),
+        ("removed: [hpi]",
+         "4:16: actors[0].removed: dog.removed: the model has no … 'hpi'; … 'hip'?"),
+        ("removed: [hip, body:bal]",
+         "4:21: actors[0].removed: dog.removed: the model has no … 'bal'; … 'ball'?"),
+        ("removed: ball",
+         "4:15: actors[0].removed: dog.removed: 'ball' is body 'ball', geom 'ball'; "
+         "write body:ball … geom:ball"),
+        ("renamed: {hpi: x}",
+         "4:16: actors[0].renamed: dog.renamed: the model has no … 'hpi'; … 'hip'?"),
+        ("renamed: {hip: knee}",
+         "4:15: actors[0].renamed: dog.renamed: joint 'hip' cannot be 'knee': there …"),
+        ("renamed: {'.*_motor': x}",
+         "4:16: actors[0].renamed: dog.renamed: '.*_motor' is actuator 'hip_motor', "
+         "actuator 'knee_motor', actuator 'cable_motor'; …"),
+        ("dynamics: {armature: {hpi: 1}}",
+         "4:28: actors[0].dynamics.armature: dog.dynamics.armature: 'hpi' matches no "
+         "joint of 'dog'; … 'hip'?"),
         ("dynamics: {damping: {hip: 1, 'h.*': 2}}", "4:35: actors[0].dynamics.damping: "
          "dog.dynamics.damping: 'hip' is matched by 'hip' (1) and 'h.*' (2)"),
     ],
@@ -416,19 +419,18 @@ def test_limits_are_those_of_a_model_written_by_hand(angle: str, auto: str, befo
 @pytest.mark.parametrize(
     ("dynamics", "message"),
     [
-        ({"range": {"round": [-1, 2]}}, "'round' is a ball joint, whose limit is an angle from 0 "
-         "on, got [-1, 2]; [0, 2] is one"),
-        ({"range": {"turn": [1, 1]}}, "must be [low, high] with low < high, got [1, 1] for 'turn'"),
+        ({"range": {"round": [-1, 2]}}, "'round' is a ball joint, … 0 … [-1, 2]; [0, 2] …"),
+        ({"range": {"turn": [1, 1]}}, "must be [low, high] with low < … [1, 1] … 'turn'"),
         ({"range": {"turn": [1, 2], "t.*": [1, 3]}},
          "'turn' is matched by 'turn' ((1.0, 2.0)) and 't.*' ((1.0, 3.0))"),
-        ({"actuatorfrcrange": {"round": [-1, 1]}}, "'round' matches no hinge or slide joint"),
+        ({"actuatorfrcrange": {"round": [-1, 1]}}, "'round' matches no hinge or …"),
     ],
 )  # fmt: skip
 def test_limits_that_no_joint_can_have_are_refused(dynamics: Any, message: str) -> None:
     model = LIMBS.format(angle="radian", auto="true", turn="", push="", round="")
     with pytest.raises(mjrig.MjrigError) as refusal:
         make_robot(model, dynamics=dynamics)
-    assert message in str(refusal.value)
+    assert mentions(str(refusal.value), message)
 
 
 @pytest.mark.parametrize("seed", range(5))

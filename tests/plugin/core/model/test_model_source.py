@@ -10,6 +10,7 @@ import mjrig
 from mjrig.components import PDController
 from tests.conftest import HINGE
 from tests.meshes import write_corner
+from tests.wording import regex
 
 MESHED = """
 <mujoco>
@@ -53,7 +54,9 @@ def test_a_missing_mesh_names_itself_its_place_and_the_nearest(tmp_path: Path) -
 
 def test_a_missing_folder_is_said(tmp_path: Path) -> None:
     path = meshed(tmp_path, CORNER.replace("corner.stl", "stl/corner.stl"))
-    with pytest.raises(mjrig.SceneError, match=r"; the folder '.*/meshes/stl' does not exist$"):
+    with pytest.raises(
+        mjrig.SceneError, match=regex("; the folder '…/meshes/stl' does not …") + "$"
+    ):
         world_of(path)
 
 
@@ -135,7 +138,9 @@ def test_an_archive_is_the_model_in_it(tmp_path: Path, suffix: str) -> None:
 def test_an_archive_without_a_model_is_refused(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "empty.zip", "w") as archive:
         archive.writestr("notes.txt", "nothing here")
-    with pytest.raises(mjrig.SceneError, match=r"^<text>:4:12: .*no model XML found in archive"):
+    with pytest.raises(
+        mjrig.SceneError, match="^" + regex("<text>:4:12: …no model XML found in archive")
+    ):
         world_of(tmp_path / "empty.zip")
 
 

@@ -80,5 +80,5 @@ def test_a_compiled_model_takes_them_too(tmp_path: Path) -> None:
 
 
 def test_units_are_one_of_two(tmp_path: Path) -> None:
-    with refused(mjrig.PropertyError, "m.units: must be one of radians, degrees; got 'deg'"):
+    with refused(mjrig.PropertyError, "m.units: must be one of … 'deg'"):
         world_of(tmp_path, units="deg")

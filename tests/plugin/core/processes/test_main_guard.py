@@ -13,6 +13,7 @@ import mjrig
 from mjrig.core.processes.process_pool import is_unguarded
 from tests.campaign import Tally
 from tests.plugin.lab.scenes import BUNDLED
+from tests.wording import matches
 
 ROOT = Path(mjrig.__file__).parent
 #: By following links: an editable install links folders.
@@ -111,9 +112,10 @@ def test_a_sweep_without_a_guard_is_one_error(tmp_path: Path) -> None:
     code, lines, errors = outcome(tmp_path, text)
     assert (code, lines) == (1, ["script runs"])
     assert errors.count("Traceback") == 1
-    assert errors.strip().split("\n")[-1] == (
-        "mjrig.core.errors.MjrigError: script.py, line 8: worker processes import the main script, "
-        'which would run it again; put the call below `if __name__ == "__main__":`'
+    assert matches(
+        errors.strip().split("\n")[-1],
+        "mjrig.core.errors.MjrigError: script.py, line 8: worker processes import … "
+        '`if __name__ == "__main__":`',
     )
 
 

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from mjrig.core.errors import LocatedError, MjrigError, PropertyError
 from mjrig.core.properties.has_properties import HasProperties
 from tests.plugin.core.properties.declared_classes import FIXED, Lag, Motor, Owner, refused, reports
+from tests.wording import matches
 
 
 def test_an_assignment_is_authored() -> None:
@@ -148,7 +149,7 @@ def test_a_failed_assignment_notifies_nobody() -> None:
 def test_assign_is_all_or_nothing() -> None:
     motor = Motor(speed=2.0)
     error = refused(motor, lambda: motor.assign({"speed": 3.0, "gear": 2, "on": "yes"}))
-    assert str(error) == "Motor.on: must be true or false, got 'yes'"
+    assert matches(str(error), "Motor.on: must be true or … 'yes'")
 
 
 def test_an_error_in_a_group_undoes_the_group() -> None:

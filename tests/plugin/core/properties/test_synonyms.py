@@ -13,6 +13,7 @@ from mjrig.core.scene.editing.scene import Actor
 from mjrig.core.scene.mujoco_options import SimOptions
 from mjrig.core.scene.pose import Pose
 from mjrig.core.scene.scene_sections import BodyInertias, Dynamics
+from tests.wording import matches
 
 
 @pytest.mark.parametrize(
@@ -46,7 +47,7 @@ from mjrig.core.scene.scene_sections import BodyInertias, Dynamics
 def test_words_of_other_tools_are_known(cls: type[HasProperties], name: str, meant: str) -> None:
     with pytest.raises(PropertyError) as info:
         cls.property_named(name)
-    assert str(info.value) == f"{cls.__name__} has no property {name!r}; did you mean {meant!r}?"
+    assert matches(str(info.value), f"{cls.__name__} has no property {name!r}; did … {meant!r}?")
 
 
 def test_every_word_leads_to_a_property_that_exists() -> None:

@@ -13,6 +13,7 @@ from mjrig.components import (
     PositionActuator,
 )
 from mjrig.core.names import enumerated
+from tests.wording import regex
 from tests.worlds import arm, hinge, refused
 
 OTHER_ROOT = "Setting refsite is only allowed for references that share the same root."
@@ -62,7 +63,7 @@ def test_detaching_takes_the_actuator_off(actor: mjrig.Actor) -> None:
     motor = actor.joint("elbow").attach(MotorActuator())
     with refused(
         mjrig.PropertyError,
-        "one.actuators[0] (MotorActuator) does not act on joint 'shoulder' of 'one'",
+        "one.actuators[0] (MotorActuator) does not act on … 'shoulder' … 'one'",
     ):
         actor.joint("shoulder").detach(motor)
     actor.joint("elbow").detach(motor)
@@ -70,16 +71,14 @@ def test_detaching_takes_the_actuator_off(actor: mjrig.Actor) -> None:
 
 
 def test_an_unknown_element_names_the_nearest(actor: mjrig.Actor) -> None:
-    with refused(mjrig.BindingError, "one has no joint 'elbwo'; did you mean 'elbow'?"):
+    with refused(mjrig.BindingError, "one has no joint 'elbwo'; … 'elbow'?"):
         actor.joint("elbwo")
     assert actor.body("lower") == actor.body("lower") != actor.body("upper")
 
 
 def test_a_kind_attaches_only_to_what_it_can_act_on(actor: mjrig.Actor) -> None:
     actor.body("lower").attach(AdhesionActuator())
-    with refused(
-        mjrig.PropertyError, "CylinderActuator.body: cylinder actuators do not act on a body"
-    ):
+    with refused(mjrig.PropertyError, "CylinderActuator.body: cylinder actuators do not …"):
         actor.body("lower").attach(CylinderActuator())
     with pytest.raises(TypeError, match="an actuator is attached"):
         actor.joint("elbow").attach("motor")  # type: ignore[arg-type]
@@ -126,15 +125,15 @@ def test_a_view_checks_lengths_names_and_values(actor: mjrig.Actor) -> None:
     view = actor.actuators
     with refused(
         mjrig.PropertyError,
-        "kp: got 3 values for 2 actuators; give one for all of them, or one each",
+        "kp: got 3 values for 2 actuators; …",
     ):
         view.kp = [1, 2, 3]
     with pytest.raises(mjrig.PropertyError, match="must be >= 0"):
         view.kp = [1, -1]
     assert view.kp == [7, 8]
-    with refused(AttributeError, "PositionActuator has no property 'kpp'; did you mean 'kp'?"):
+    with refused(AttributeError, "PositionActuator has no property 'kpp'; did … 'kp'?"):
         _ = view.kpp
-    with refused(mjrig.BindingError, "there is no actuator 'mm'; did you mean 'm'?"):
+    with refused(mjrig.BindingError, "there is no actuator 'mm'; … 'm'?"):
         _ = view["mm"]
 
 
@@ -195,7 +194,7 @@ def test_a_reference_to_an_attached_actor_is_compiled(scene: mjrig.Scene) -> Non
         model.site("two/grip").id,
     ]
     servo.refsite = "two/gripp"
-    with pytest.raises(ValueError, match="there is no site 'two/gripp'; did you mean 'two/grip'"):
+    with pytest.raises(ValueError, match=regex("there is no site 'two/gripp'; … 'two/grip'")):
         mjrig.World(scene)
 
 
@@ -203,7 +202,7 @@ def test_a_reference_to_nothing_is_refused(actor: mjrig.Actor) -> None:
     actor.add_actuator(MotorActuator(site="tip", refsite="gripp"))
     scene = actor._parent
     assert isinstance(scene, mjrig.Scene)
-    with pytest.raises(ValueError, match="one has no site 'gripp'; did you mean 'grip'"):
+    with pytest.raises(ValueError, match=regex("one has no site 'gripp'; … 'grip'")):
         mjrig.World(scene)
 
 
@@ -274,7 +273,7 @@ def test_detaching_from_the_reference_keeps_the_actuator(actor: mjrig.Actor) -> 
 
 
 def test_only_actuators_are_added(actor: mjrig.Actor) -> None:
-    with refused(TypeError, "an actuator is added to 'one', not 'motor'"):
+    with refused(TypeError, "an actuator is added … 'one', … 'motor'"):
         actor.add_actuator("motor")  # type: ignore[arg-type]
 
 

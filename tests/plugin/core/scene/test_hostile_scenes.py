@@ -11,6 +11,7 @@ from mjrig.core.errors import SceneError
 from mjrig.core.yaml_text.yaml_document import MAX_CHARACTERS, MAX_NODES, Document
 from tests.conftest import HINGE
 from tests.resource_limits import cpu_limit
+from tests.wording import matches, regex
 
 HEAD = "mjrig: 1\nactors: []\n"
 DOG = "mjrig: 1\nactors:\n  - name: dog\n    model: legs.xml\n    pose: {{{0}}}\n"
@@ -73,9 +74,9 @@ def test_a_big_file_is_refused_unread(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(os, "fdopen", lambda *a, **k: _Unread())
     with pytest.raises(SceneError) as caught:
         mjrig.Scene.load(tmp_path / "s.yaml")
-    assert str(caught.value) == (
-        f"{tmp_path}/s.yaml:1:1: cannot be read: "
-        f"has 100000000 bytes; at most {4 * MAX_CHARACTERS} are read"
+    assert matches(
+        str(caught.value),
+        f"{tmp_path}/s.yaml:1:1: cannot be read: has 100000000 … {4 * MAX_CHARACTERS} …",
     )
 
 
@@ -106,48 +107,46 @@ def test_moderate_nesting_below_variables_is_refused_or_fine(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("pose", "expected"),
     [
-        ("position: [0, .nan, 0]", "pose.position: must be a number, got nan"),
+        ("position: [0, .nan, 0]", "pose.position: must be a number, … nan"),
         ("position: [0, 0, .inf]", "pose.position: must be finite, got inf"),
         ("position: [0, 0, -inf]", "pose.position: must be finite, got -inf"),
         ("position: [0, 0, 1e999]", "pose.position: must be finite, got inf"),
-        ("euler_deg: [nan, 0, 0]", "pose.euler_deg: must be a number, got nan"),
+        ("euler_deg: [nan, 0, 0]", "pose.euler_deg: must be a number, … nan"),
         ("quaternion: [0, 0, 0, 0]",
-         "pose.quaternion: must not be zero; the identity is [1, 0, 0, 0]"),
+         "pose.quaternion: must not be zero; … [1, 0, 0, 0]"),
         ("quaternion: [0, 1e-200, 0, 0]",
-         "pose.quaternion: must not be zero; the identity is [1, 0, 0, 0]"),
+         "pose.quaternion: must not be zero; … [1, 0, 0, 0]"),
         ("quaternion: [0, 1e200, 0, 0]",
-         "pose.quaternion: is too long; the identity is [1, 0, 0, 0]"),
-        ("position: [0, 1e300, 0]", "pose.position: must not exceed MuJoCo's limit of 1e+10"),
-        ("quaternion: [0, 0, 0, .nan]", "pose.quaternion: must be a number, got nan"),
+         "pose.quaternion: is too long; the … [1, 0, 0, 0]"),
+        ("position: [0, 1e300, 0]", "pose.position: must not exceed MuJoCo's limit … 1e+10"),
+        ("quaternion: [0, 0, 0, .nan]", "pose.quaternion: must be a number, … nan"),
     ],
 )  # fmt: skip
 def test_poses_that_are_none_are_refused(tmp_path: Path, pose: str, expected: str) -> None:
     said = complaint(tmp_path, DOG.format(pose))
     assert said.startswith("s.yaml:5:")
-    assert said.endswith(f": dog.{expected}")
+    assert matches(said, f"…: dog.{expected}")
 
 
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        (b"mjrig: 1\nname: \xff\xfe", "s.yaml:2:7: not UTF-8 text: invalid start byte"),
+        (b"mjrig: 1\nname: \xff\xfe", "s.yaml:2:7: not UTF-8 text: invalid start …"),
         (b"mjrig: 1\n# \x00", "s.yaml:2:3: not text: character #x0000"),
-        ("mjrig: 1".encode("utf-16"), "s.yaml:1:1: not UTF-8 text: invalid start byte"),
-        (b"", "s.yaml:1:1: a scene is a mapping with 'mjrig: 1' and 'actors'"),
-        (b"\x89PNG\r\n", "s.yaml:1:1: not UTF-8 text: invalid start byte"),
+        ("mjrig: 1".encode("utf-16"), "s.yaml:1:1: not UTF-8 text: invalid start …"),
+        (b"", "s.yaml:1:1: a scene is a … 'mjrig: 1' … 'actors'"),
+        (b"\x89PNG\r\n", "s.yaml:1:1: not UTF-8 text: invalid start …"),
         (b"mjrig: 1\nmjrig: 1\n", "s.yaml:2:1: duplicate key 'mjrig'; first at 1:1"),
         (b"mjrig: 1\nvars: !!python/object/apply:os.system [x]\n",
-         "s.yaml:2:7: vars: the tag !!python/object/apply:os.system is not allowed; "
-         "write plain YAML"),
+         "s.yaml:2:7: vars: the tag !!python/object/apply:os.system is not … YAML"),
         (b"mjrig: 1\nactors: [{name: ${x}}]\n",
-         "s.yaml:2:18: not valid YAML: expected ',' or '}', but got '{', while parsing a flow "
-         'mapping; between brackets a variable needs quotes: "${name}"'),
+         's.yaml:2:18: not valid YAML: expected \',\' or \'}\', … \'{\', … "${name}"'),
     ],
 )  # fmt: skip
 def test_what_is_no_scene_is_told_of_with_its_place(
     tmp_path: Path, content: bytes, expected: str
 ) -> None:
-    assert complaint(tmp_path, content) == expected
+    assert matches(complaint(tmp_path, content), expected)
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes with names")
@@ -155,7 +154,7 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "s.yaml")
     with pytest.raises(SceneError) as caught:
         mjrig.Scene.load(tmp_path / "s.yaml")
-    assert str(caught.value) == f"{tmp_path}/s.yaml:1:1: cannot be read: Not a regular file"
+    assert matches(str(caught.value), f"{tmp_path}/s.yaml:1:1: cannot be read: Not a …")
     (tmp_path / "t.yaml").write_text("mjrig: 1\ninclude: [s.yaml]\n")
     with pytest.raises(SceneError, match=r"t.yaml:2:11: .*there is no file"):
         mjrig.Scene.load(tmp_path / "t.yaml")
@@ -174,11 +173,11 @@ def test_a_device_is_not_read(device: str) -> None:
 
 
 def test_a_folder_and_an_impossible_name_are_told_of(tmp_path: Path) -> None:
-    with pytest.raises(SceneError, match=":1:1: cannot be read: Is a directory"):
+    with pytest.raises(SceneError, match=regex(":1:1: cannot be read: Is a …")):
         mjrig.Scene.load(tmp_path)
-    with pytest.raises(SceneError, match=":1:1: cannot be read: embedded null byte"):
+    with pytest.raises(SceneError, match=regex(":1:1: cannot be read: embedded …")):
         mjrig.Scene.load("a\0b")
-    with pytest.raises(SceneError, match=":1:1: cannot be read: File name too long"):
+    with pytest.raises(SceneError, match=regex(":1:1: cannot be read: File name …")):
         mjrig.Scene.load("x" * 5000)
 
 
@@ -281,7 +280,7 @@ TOGETHER = {
         r"s.yaml:\d+:\d+: .*the scene and the files it includes have more than 5 values",
     ),
     "elements": (  # as many as one model may have, and the world has three of them
-        "mjrig.core.model.model_size.MAX_ELEMENTS",
+        "mjrig.core.model.build.MAX_ELEMENTS",
         "mjrig: 1\nactors: [{name: a, model: long.xml, replicate: {count: [3]}}]\n",
         r"s.yaml:2:\d+: .*elements with 3 actors of this model; at most 12",
     ),

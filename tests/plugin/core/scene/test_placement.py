@@ -9,6 +9,7 @@ from mjrig.core.errors import PropertyError, SceneError
 from mjrig.core.scene.editing.scene import Scene
 from mjrig.core.scene.placement import flattened, place
 from mjrig.core.sim.world import World
+from tests.wording import regex
 
 PENDULUM = "package:mjrig.assets/pendulum/pendulum.xml"
 DOG = "package:mjrig.assets/quadruped/quadruped.xml"
@@ -65,11 +66,11 @@ actors:
         ("[0]", "must be >= 1, got 0"),
         ("[1.5]", "must be whole numbers"),
         ("[1, 1, 1, 1]", "1 to 3"),
-        ("[1e9, 1e9]", r"count: must be at most 2000 copies, got 1e\+18"),
+        ("[1e9, 1e9]", "count: must be at most 2000 … 1e+18"),
     ],
 )
 def test_a_grid_needs_whole_positive_numbers(count: str, message: str) -> None:
-    with pytest.raises(SceneError, match=message):
+    with pytest.raises(SceneError, match=regex(message)):
         _scene(f"actors: [{{name: a, model: {PENDULUM}, replicate: {{count: {count}}}}}]")
 
 
@@ -201,10 +202,10 @@ actors: [{{name: a, model: {PENDULUM}, joints: {{swing: 0.1}}}}]
 @pytest.mark.parametrize(
     ("entry", "message"),
     [
-        ("{path: swng.pose.position}", r"4:12: .*names no actor.*did you mean 'swing'"),
-        ("{path: swing.pose.positon}", r"has no property 'positon'; did you mean 'position'"),
-        ("{path: swing.model}", r"is not numeric and cannot be drawn"),
-        ("{path: swing.dynamics.damping}", r"is not numeric and cannot be drawn"),
+        ("{path: swng.pose.position}", "4:12: …names no actor…did you mean 'swing'"),
+        ("{path: swing.pose.positon}", "has no property 'positon'; did … 'position'"),
+        ("{path: swing.model}", "is not numeric and …"),
+        ("{path: swing.dynamics.damping}", "is not numeric and …"),
         ("{path: swing.pose.position, low: [0, 0], high: [1, 1]}", r"gives 2 numbers for 3 values"),
         ("{path: swing.pose.position, low: 1, high: 0}", r"low is above high"),
         ("{path: swing.PDController.kp, operation: scale, low: -1, high: -1}", r"must be >= 0"),
@@ -220,7 +221,7 @@ actors:
     pose: {{position: [0, 0, 0]}}
     components: [{{type: PDController, kp: 10, kv: 1}}]
 """
-    with pytest.raises(SceneError, match=message):
+    with pytest.raises(SceneError, match=regex(message)):
         World(_scene(text))
 
 

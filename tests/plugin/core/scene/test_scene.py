@@ -17,6 +17,7 @@ from mjrig.core.scene.pose import rotation
 from mjrig.core.scene.scene_paths import existing, find, path_of
 from mjrig.core.yaml_text import yaml_document
 from tests.conftest import HINGE
+from tests.wording import matches, mentions
 
 SCENES = files("mjrig.config").joinpath("scenes")
 BUNDLED = sorted(p.name.removesuffix(".yaml") for p in SCENES.iterdir() if "yaml" in p.name)
@@ -108,8 +109,8 @@ def test_a_file_that_is_too_big_is_refused(models: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(yaml_document, "MAX_CHARACTERS", 100)
     with pytest.raises(mjrig.SceneError) as caught:
         load(models)
-    assert str(caught.value) == (
-        f"{models}/s.yaml:1:1: has {len(TEXT)} characters; at most 100 are read"
+    assert matches(
+        str(caught.value), f"{models}/s.yaml:1:1: has {len(TEXT)} characters; at most 100 …"
     )
 
 
@@ -301,15 +302,15 @@ def test_a_scene_made_in_python_saves_and_loads_as_itself(models: Path) -> None:
 def test_saving_without_a_path_needs_one() -> None:
     with pytest.raises(mjrig.SceneError) as caught:
         mjrig.Scene().save()
-    assert str(caught.value) == "the scene has no file yet; give a path to save it to"
+    assert matches(str(caught.value), "the scene has no …")
 
 
 def test_a_scene_that_cannot_be_written_says_so_and_keeps_its_file(models: Path) -> None:
     scene = load(models)
     with pytest.raises(mjrig.SceneError) as caught:
         scene.save(models / "nope" / "s.yaml")
-    assert str(caught.value) == (
-        f"{models}/nope/s.yaml: there is no folder '{models}/nope'; make it first"
+    assert matches(
+        str(caught.value), f"{models}/nope/s.yaml: there is no folder '{models}/nope'; …"
     )
     assert isinstance(caught.value.__cause__, FileNotFoundError)
     assert scene.path == models / "s.yaml"
@@ -327,7 +328,7 @@ def test_a_write_that_fails_leaves_the_old_file(
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(mjrig.SceneError) as caught:
         scene.save()
-    assert str(caught.value) == (f"{models}/s.yaml: cannot be written: No space left on device")
+    assert matches(str(caught.value), f"{models}/s.yaml: cannot be written: No space …")
     assert (models / "s.yaml").read_text() == TEXT
     assert sorted(p.name for p in models.iterdir()) == ["hinge.xml", "legs.xml", "s.yaml"]
 
@@ -366,19 +367,19 @@ def test_after_saving_elsewhere_further_edits_go_there(models: Path) -> None:
 @pytest.mark.parametrize(
     ("path", "value", "expected"),
     [
-        ("dgo.pd.kp", 1, "the scene has no actor 'dgo'; did you mean 'dog'?"),
-        ("dog.PD.kp", 1, "dog has no component 'PD'; has: PDController"),
+        ("dgo.pd.kp", 1, "the scene has no … 'dgo'; … 'dog'?"),
+        ("dog.PD.kp", 1, "dog has no component 'PD'; … PDController"),
         ("dog.PDControler.kp", 1,
-         "dog has no component 'PDControler'; did you mean 'PDController'?"),
-        ("dog.pd.kpp", 1, "PDController has no property 'kpp'; did you mean 'kp'?"),
-        ("dog.keyfram", "x", "Actor has no property 'keyfram'; did you mean 'keyframe'?"),
-        ("dog.pose.postion", [0, 0, 0], "Pose has no property 'postion'; did you mean 'position'?"),
-        ("sim.timestp", 1, "SimOptions has no property 'timestp'; did you mean 'timestep'?"),
-        ("kp", 1, "'kp' is not a path; write actor.component.property"),
+         "dog has no component 'PDControler'; … 'PDController'?"),
+        ("dog.pd.kpp", 1, "PDController has no property 'kpp'; did … 'kp'?"),
+        ("dog.keyfram", "x", "Actor has no property 'keyfram'; did … 'keyframe'?"),
+        ("dog.pose.postion", [0, 0, 0], "Pose has no property 'postion'; did … 'position'?"),
+        ("sim.timestp", 1, "SimOptions has no property 'timestp'; did … 'timestep'?"),
+        ("kp", 1, "'kp' is not a path; … actor.component.property"),
         ("dog.pd.kp", "x", "dog.PDController.kp: must be a number, got 'x'"),
         ("dog.pd.kp", -1, "dog.PDController.kp: must be >= 0 N·m/rad, got -1"),
         ("dog.pose.quaternion", [0, 0, 0, 0],
-         "dog.pose.quaternion: must not be zero; the identity is [1, 0, 0, 0]"),
+         "dog.pose.quaternion: must not be zero; … [1, 0, 0, 0]"),
     ],
 )  # fmt: skip
 def test_a_path_or_value_that_is_wrong_names_the_right_one_and_changes_nothing(
@@ -387,7 +388,7 @@ def test_a_path_or_value_that_is_wrong_names_the_right_one_and_changes_nothing(
     scene = load(models)
     with pytest.raises(mjrig.PropertyError) as caught:
         scene.set(path, value)
-    assert str(caught.value) == expected
+    assert matches(str(caught.value), expected)
     scene.save()
     assert (models / "s.yaml").read_text() == TEXT
 
@@ -396,9 +397,7 @@ def test_a_name_that_is_taken_is_refused_and_nothing_is_added(models: Path) -> N
     scene = load(models)
     with pytest.raises(mjrig.PropertyError) as caught:
         scene.add_actor("dog", model="hinge.xml")
-    assert str(caught.value) == (
-        "actors[1].name: 'dog' is the name of actors[0] already; names are unique"
-    )
+    assert matches(str(caught.value), "actors[1].name: 'dog' is the name of actors[0] …")
     assert len(scene.actors) == 1
 
 
@@ -407,7 +406,7 @@ def test_a_component_of_another_actor_cannot_be_removed(models: Path) -> None:
     stranger = PDController(kp=1)
     with pytest.raises(mjrig.PropertyError) as caught:
         scene["dog"].remove_component(stranger)
-    assert str(caught.value) == f"{stranger!r} is not a component of 'dog'"
+    assert matches(str(caught.value), f"{stranger!r} is not a component … 'dog'")
 
 
 def test_a_path_leads_to_an_object_and_a_name(models: Path) -> None:
@@ -472,7 +471,7 @@ def test_items_of_lists_and_the_scene_itself_are_set_by_path(models: Path) -> No
     assert [k.name for k in scene["dog"].keyframes] == ["low", "lowest"]
     with pytest.raises(mjrig.PropertyError) as caught:
         scene.set("dog.keyframes[2].name", "x")
-    assert "dog has no part 'keyframes[2]'; did you mean" in str(caught.value)
+    assert mentions(str(caught.value), "dog has no part 'keyframes[2]'; …")
 
 
 def test_looking_something_up_makes_no_part(models: Path) -> None:

@@ -7,6 +7,7 @@ import pytest
 import mjrig
 from mjrig.core.errors import LocatedError
 from tests.conftest import HINGE
+from tests.wording import matches
 
 HEAD = """\
 mjrig: 1
@@ -43,29 +44,27 @@ def message(folder: Path, text: str) -> str:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("", "s.yaml:1:1: a scene is a mapping with 'mjrig: 1' and 'actors'"),
-        ("# x\n- a\n", "s.yaml:2:1: a scene is a mapping with 'mjrig: 1' and 'actors'"),
-        ("text", "s.yaml:1:1: a scene is a mapping with 'mjrig: 1' and 'actors'"),
-        ("actors: []\n", "s.yaml:1:1: the format version is missing; begin with 'mjrig: 1'"),
+        ("", "s.yaml:1:1: a scene is a … 'mjrig: 1' … 'actors'"),
+        ("# x\n- a\n", "s.yaml:2:1: a scene is a … 'mjrig: 1' … 'actors'"),
+        ("text", "s.yaml:1:1: a scene is a … 'mjrig: 1' … 'actors'"),
+        ("actors: []\n", "s.yaml:1:1: the format version is … 'mjrig: 1'"),
         (
             "# x\nmjrig: 2\n",
-            "s.yaml:2:8: mjrig: format version 2 is not known; this mjrig reads 1",
+            "s.yaml:2:8: mjrig: format version 2 is not … 1",
         ),
-        ("mjrig: one\n", "s.yaml:1:8: mjrig: scene.mjrig: must be a number, got 'one'"),
-        ("mjrig: 1\nactors: {}\n", "s.yaml:2:9: actors: scene.actors: must be a list, got {}"),
+        ("mjrig: one\n", "s.yaml:1:8: mjrig: scene.mjrig: must be a number, … 'one'"),
+        ("mjrig: 1\nactors: {}\n", "s.yaml:2:9: actors: scene.actors: must be a list, … {}"),
         (
             "mjrig: 1\nactors: [5]\n",
             "s.yaml:2:10: actors[0]: scene.actors[0]: must be a mapping, got 5",
         ),
         (
             "mjrig: 1\nactors: [a\n",
-            "s.yaml:3:1: not valid YAML: expected ',' or ']', but got '<stream end>', "
-            "while parsing a flow sequence",
+            "s.yaml:3:1: not valid YAML: expected ',' or ']', … '<stream end>', …",
         ),
         (
             HEAD + "    keyframe: !!python/name:os.system ''\n",
-            "s.yaml:5:15: actors[0].keyframe: the tag !!python/name:os.system is not allowed; "
-            "write plain YAML",
+            "s.yaml:5:15: actors[0].keyframe: the tag !!python/name:os.system is not … YAML",
         ),
         (
             HEAD + "    model: b.xml\n",
@@ -74,15 +73,15 @@ def message(folder: Path, text: str) -> str:
     ],
 )
 def test_a_text_that_is_no_scene_is_refused(models: Path, text: str, expected: str) -> None:
-    assert message(models, text) == expected
+    assert matches(message(models, text), expected)
 
 
 def test_a_missing_file_names_the_nearest(tmp_path: Path) -> None:
     (tmp_path / "scene.yaml").write_text(HEAD)
     with pytest.raises(mjrig.SceneError) as caught:
         mjrig.Scene.load(tmp_path / "sceen.yaml")
-    assert str(caught.value) == (
-        f"{tmp_path}/sceen.yaml:1:1: there is no such file; did you mean 'scene.yaml'?"
+    assert matches(
+        str(caught.value), f"{tmp_path}/sceen.yaml:1:1: there is no such … 'scene.yaml'?"
     )
     assert isinstance(caught.value.__cause__, FileNotFoundError)
 
@@ -90,7 +89,7 @@ def test_a_missing_file_names_the_nearest(tmp_path: Path) -> None:
 def test_a_folder_instead_of_a_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(mjrig.SceneError) as caught:
         mjrig.Scene.load(tmp_path)
-    assert str(caught.value) == f"{tmp_path}:1:1: cannot be read: Is a directory"
+    assert matches(str(caught.value), f"{tmp_path}:1:1: cannot be read: Is a …")
 
 
 def test_a_file_that_is_not_utf8_is_refused_at_the_first_wrong_byte(tmp_path: Path) -> None:
@@ -98,7 +97,7 @@ def test_a_file_that_is_not_utf8_is_refused_at_the_first_wrong_byte(tmp_path: Pa
     file.write_bytes(b"mjrig: 1\n# \xc3\xa9 \xe9\n")
     with pytest.raises(mjrig.SceneError) as caught:
         mjrig.Scene.load(file)
-    assert str(caught.value) == f"{file}:2:5: not UTF-8 text: invalid continuation byte"
+    assert matches(str(caught.value), f"{file}:2:5: not UTF-8 text: invalid continuation …")
 
 
 def test_a_text_without_a_file_is_called_text() -> None:
@@ -117,56 +116,53 @@ def test_a_text_without_a_file_is_called_text() -> None:
     [
         (
             "  - name: dog\n    model: lgs.xml\n",
-            "s.yaml:4:12: actors[0].model: dog.model: there is no file 'lgs.xml'; "
-            "did you mean 'legs.xml'?",
+            "s.yaml:4:12: actors[0].model: dog.model: there is no file 'lgs.xml'; … 'legs.xml'?",
         ),
         (
             "  - name: dog\n    model: nope/legs.xml\n",
-            "s.yaml:4:12: actors[0].model: dog.model: there is no file 'nope/legs.xml'; "
-            "the folder 'nope' does not exist",
+            "s.yaml:4:12: actors[0].model: dog.model: there is no file 'nope/legs.xml'; … 'nope' …",
         ),
         (
             "  - name: dog\n    model: legs.stl\n",
-            "s.yaml:4:12: actors[0].model: dog.model: must end in .xml or .mjcf or .urdf or .mjb "
-            "or .mjz or .zip, got 'legs.stl'",
+            "s.yaml:4:12: actors[0].model: dog.model: must end in .xml or .mjcf … .urdf … "
+            ".mjb … .mjz … .zip, … 'legs.stl'",
         ),
         (
             "  - name: dog\n    model: 5\n",
-            "s.yaml:4:12: actors[0].model: dog.model: must be a file name, got 5",
+            "s.yaml:4:12: actors[0].model: dog.model: must be a file … 5",
         ),
         (
             "  - name: dog\n    model: package:mjrig.nope/legs.xml\n",
-            "s.yaml:4:12: actors[0].model: dog.model: there is no installed package 'mjrig.nope'",
+            "s.yaml:4:12: actors[0].model: dog.model: there is no installed … 'mjrig.nope'",
         ),
         (
             "  - name: dog\n    model: package:mjrig.assets/arm/amr.xml\n",
-            "s.yaml:4:12: actors[0].model: dog.model: the package 'mjrig.assets' has no file "
+            "s.yaml:4:12: actors[0].model: dog.model: the package 'mjrig.assets' has no … "
             "'arm/amr.xml'",
         ),
         ("  - model: legs.xml\n", "s.yaml:3:5: actors[0]: actors[0]: needs a name"),
-        ("  - name: dog\n", "s.yaml:3:5: actors[0]: dog: needs a model or a prop"),
+        ("  - name: dog\n", "s.yaml:3:5: actors[0]: dog: needs a model or …"),
         (
             "  - model: legs.xml\n    name: my/dog\n",
-            "s.yaml:4:11: actors[0].name: actors[0].name: must be letters, digits, _ and -, "
-            "starting with a letter, got 'my/dog'",
+            "s.yaml:4:11: actors[0].name: actors[0].name: must be letters, digits, _ and "
+            "-, starting … 'my/dog'",
         ),
         (
             "  - {name: on, model: legs.xml}\n",
-            "s.yaml:3:12: actors[0].name: actors[0].name: must be text, got True; quote it",
+            "s.yaml:3:12: actors[0].name: actors[0].name: must be text, got True; …",
         ),
         (
             "  - {name: 12, model: legs.xml}\n",
-            "s.yaml:3:12: actors[0].name: actors[0].name: must be text, got 12; quote it",
+            "s.yaml:3:12: actors[0].name: actors[0].name: must be text, got 12; …",
         ),
         (
             "  - {name: dog, model: legs.xml}\n  - {name: dog, model: legs.xml}\n",
-            "s.yaml:4:12: actors[1].name: actors[1].name: 'dog' is the name of actors[0] already; "
-            "names are unique",
+            "s.yaml:4:12: actors[1].name: actors[1].name: 'dog' is the name of actors[0] …",
         ),
     ],
 )
 def test_an_actor_that_cannot_be_is_refused(models: Path, lines: str, expected: str) -> None:
-    assert message(models, "mjrig: 1\nactors:\n" + lines) == expected
+    assert matches(message(models, "mjrig: 1\nactors:\n" + lines), expected)
 
 
 def test_a_model_name_longer_than_any_file_name_is_refused(models: Path) -> None:
@@ -181,26 +177,26 @@ def test_a_model_name_longer_than_any_file_name_is_refused(models: Path) -> None
     [
         (
             "    modle: x\n",
-            "s.yaml:5:5: actors[0].modle: Actor has no property 'modle'; did you mean 'model'?",
+            "s.yaml:5:5: actors[0].modle: Actor has no property 'modle'; did … 'model'?",
         ),
         (
             "    pose: {positon: [0, 0, 0]}\n",
-            "s.yaml:5:12: actors[0].pose.positon: Pose has no property 'positon'; "
-            "did you mean 'position'?",
+            "s.yaml:5:12: actors[0].pose.positon: Pose has no property 'positon'; did … "
+            "'position'?",
         ),
         (
             "    pose:\n      position: [0, 0, 1]\n      quaternion: [0, 0, 0, 0]\n",
-            "s.yaml:7:19: actors[0].pose.quaternion: dog.pose.quaternion: must not be zero; "
-            "the identity is [1, 0, 0, 0]",
+            "s.yaml:7:19: actors[0].pose.quaternion: dog.pose.quaternion: must not be "
+            "zero; … [1, 0, 0, 0]",
         ),
         (
             "    pose:\n      quaternion: [1, 0, 0, 0]\n      euler_deg: [0, 0, 0]\n",
-            "s.yaml:6:19: actors[0].pose.quaternion: dog.pose: has both euler_deg and quaternion; "
-            "give one",
+            "s.yaml:6:19: actors[0].pose.quaternion: dog.pose: has both euler_deg and "
+            "quaternion; …",
         ),
         (
             "    pose: {position: [0, nan, 0]}\n",
-            "s.yaml:5:26: actors[0].pose.position: dog.pose.position: must be a number, got nan",
+            "s.yaml:5:26: actors[0].pose.position: dog.pose.position: must be a number, … nan",
         ),
         (
             "    pose: {position: [0, 0]}\n",
@@ -209,17 +205,16 @@ def test_a_model_name_longer_than_any_file_name_is_refused(models: Path) -> None
         ("    pose: 5\n", "s.yaml:5:11: actors[0].pose: dog.pose: must be a mapping, got 5"),
         (
             "    keyframe: hoem\n",
-            "s.yaml:5:15: actors[0].keyframe: dog.keyframe: the model has no keyframe 'hoem'; "
-            "did you mean 'home'?",
+            "s.yaml:5:15: actors[0].keyframe: dog.keyframe: the model has no … 'hoem'; … 'home'?",
         ),
         (
             "    keyframe: no\n",
-            "s.yaml:5:15: actors[0].keyframe: dog.keyframe: must be text, got False; quote it",
+            "s.yaml:5:15: actors[0].keyframe: dog.keyframe: must be text, got False; …",
         ),
         (
             "    joints:\n      left_hip: 1\n      left_kne: 2\n",
-            "s.yaml:7:7: actors[0].joints: dog.joints: 'left_kne' matches no hinge or slide joint "
-            "of 'dog'; did you mean 'left_knee'?",
+            "s.yaml:7:7: actors[0].joints: dog.joints: 'left_kne' matches no hinge or … "
+            "'dog'; … 'left_knee'?",
         ),
         (
             "    joints: {left_.*: 1, .*_hip: 2}\n",
@@ -228,17 +223,16 @@ def test_a_model_name_longer_than_any_file_name_is_refused(models: Path) -> None
         ),
         (
             "    joints: {left_hip: x}\n",
-            "s.yaml:5:24: actors[0].joints: dog.joints: must be a finite number, got 'x' "
-            "for 'left_hip'",
+            "s.yaml:5:24: actors[0].joints: dog.joints: must be a finite … 'x' … 'left_hip'",
         ),
         (
             "    joints: {left_hip: 1:30}\n",
-            "s.yaml:5:24: actors[0].joints.left_hip: 1:30 is not a decimal number; write it as one",
+            "s.yaml:5:24: actors[0].joints.left_hip: 1:30 is not a decimal …",
         ),
     ],
 )
 def test_a_wrong_line_of_an_actor_is_refused(models: Path, lines: str, expected: str) -> None:
-    assert message(models, HEAD + lines) == expected
+    assert matches(message(models, HEAD + lines), expected)
 
 
 def test_a_joint_pattern_that_is_no_pattern_is_refused_at_its_key(models: Path) -> None:
@@ -299,19 +293,19 @@ def test_a_motor_on_a_joint_that_does_not_exist_is_refused(models: Path) -> None
         ),
         (
             "    components:\n      - actuators: .*\n        type: PDControler\n",
-            "s.yaml:7:15: actors[0].components[0]: dog.components[0]: there is no component type "
-            "'PDControler'; did you mean 'PDController'?",
+            "s.yaml:7:15: actors[0].components[0]: dog.components[0]: there is no "
+            "component … 'PDControler'; … 'PDController'?",
         ),
         (
             "    components:\n      - type: TrotGait\n",
-            "s.yaml:6:9: actors[0].components[0]: dog.TrotGait: needs an actuator 'FL_hip'; "
-            "available: left_hip, left_knee, right_hip, right_knee, pull",
+            "s.yaml:6:9: actors[0].components[0]: dog.TrotGait: needs an actuator "
+            "'FL_hip'; available: left_hip, left_knee, right_hip, right_knee, …",
         ),
     ],
 )
 def test_a_component_that_cannot_be_is_refused(models: Path, lines: str, expected: str) -> None:
     found = message(models, HEAD + lines)
-    assert found == expected
+    assert matches(found, expected)
 
 
 def test_a_component_without_a_type_is_refused_with_the_types_there_are(models: Path) -> None:
@@ -426,36 +420,35 @@ def test_an_error_under_an_alias_is_where_the_value_is_written(models: Path) -> 
     [
         (
             "{timestp: 1}",
-            "s.yaml:2:7: sim.timestp: SimOptions has no property 'timestp'; "
-            "did you mean 'timestep'?",
+            "s.yaml:2:7: sim.timestp: SimOptions has no property 'timestp'; did … 'timestep'?",
         ),
         ("{timestep: 0}", "s.yaml:2:17: sim.timestep: sim.timestep: must be > 0, got 0"),
         (
             "{timestep: true}",
-            "s.yaml:2:17: sim.timestep: sim.timestep: must be a finite number, got True",
+            "s.yaml:2:17: sim.timestep: sim.timestep: must be a finite … True",
         ),
         (
             "{gravity: [0, 0, nan]}",
-            "s.yaml:2:23: sim.gravity: sim.gravity: must be a finite number, got 'nan'",
+            "s.yaml:2:23: sim.gravity: sim.gravity: must be a finite … 'nan'",
         ),
         (
             "{gravity: -9.81}",
-            "s.yaml:2:16: sim.gravity: sim.gravity: must be a list of 3 numbers, got -9.81",
+            "s.yaml:2:16: sim.gravity: sim.gravity: must be a list … 3 … -9.81",
         ),
         (
             "{integrator: euler}",
-            "s.yaml:2:19: sim.integrator: sim.integrator: must be one of Euler, RK4, implicit, "
-            "implicitfast, discrete; got 'euler'",
+            "s.yaml:2:19: sim.integrator: sim.integrator: must be one of Euler, RK4, "
+            "implicit, implicitfast, discrete; … 'euler'",
         ),
         (
             "{contact: maybe}",
-            "s.yaml:2:16: sim.contact: sim.contact: must be one of enable, disable; got 'maybe'",
+            "s.yaml:2:16: sim.contact: sim.contact: must be one of … 'maybe'",
         ),
-        ("5", "s.yaml:2:6: sim: scene.sim: must be a mapping, got 5"),
+        ("5", "s.yaml:2:6: sim: scene.sim: must be a mapping, … 5"),
     ],
 )
 def test_a_wrong_option_is_refused(models: Path, sim: str, expected: str) -> None:
-    assert message(models, WITH_SIM.replace("{SIM}", sim)) == expected
+    assert matches(message(models, WITH_SIM.replace("{SIM}", sim)), expected)
 
 
 @pytest.mark.parametrize(
@@ -479,8 +472,8 @@ def test_models_whose_options_differ_are_refused_until_sim_sets_the_field(
 ) -> None:
     (models / "other.xml").write_text(HINGE.replace('timestep="0.002"', option))
     name = difference.partition(":")[0]
-    assert message(models, TWO) == (
-        f"s.yaml:1:1: sim.{name}: sim.{difference} in 'b'; set it under sim:"
+    assert matches(
+        message(models, TWO), f"s.yaml:1:1: sim.{name}: sim.{difference} in 'b'; set it under …"
     )
     (models / "t.yaml").write_text(TWO.replace("actors:", f"sim: {{{sim}}}\nactors:"))
     mjrig.World(models / "t.yaml")
@@ -508,8 +501,8 @@ def test_models_whose_flags_differ_are_refused_until_sim_sets_the_flag(
     other = HINGE.replace('0.002"/>', f'0.002"><flag {flag}/></option>')
     (models / "other.xml").write_text(other)
     name = difference.partition(":")[0]
-    assert message(models, TWO) == (
-        f"s.yaml:1:1: sim.{name}: sim.{difference} in 'b'; set it under sim:"
+    assert matches(
+        message(models, TWO), f"s.yaml:1:1: sim.{name}: sim.{difference} in 'b'; set it under …"
     )
     (models / "t.yaml").write_text(TWO.replace("actors:", f"sim: {{{sim}}}\nactors:"))
     mjrig.World(models / "t.yaml")
@@ -554,17 +547,18 @@ def test_a_scene_made_in_python_raises_property_and_binding_errors(models: Path)
     dog.add_component(PDController(actuators="left_.*", kp={"left_hpi": 1}))
     with pytest.raises(mjrig.PropertyError) as unmatched:
         mjrig.World(scene)
-    assert str(unmatched.value) == (
-        "dog.PDController.kp: 'left_hpi' matches no actuator or joint of 'dog'; "
-        "did you mean 'left_hip'?"
+    assert matches(
+        str(unmatched.value),
+        "dog.PDController.kp: 'left_hpi' matches no actuator or … 'dog'; … 'left_hip'?",
     )
     scene.set("dog.pd.kp", 1)
     dog.add_component(PDController(actuators=".*_hip"))
     with pytest.raises(mjrig.BindingError) as claimed:
         mjrig.World(scene)
-    assert str(claimed.value) == (
-        "dog: actuator 'left_hip' is claimed by components[0] PDController ('left_.*') and "
-        "components[1] PDController ('.*_hip'); make the patterns disjoint"
+    assert matches(
+        str(claimed.value),
+        "dog: actuator 'left_hip' is claimed by components[0] PDController ('left_.*') "
+        "… components[1] PDController ('.*_hip'); …",
     )
 
 

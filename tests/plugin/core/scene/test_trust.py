@@ -13,6 +13,7 @@ from mjrig.cli.main import main
 from mjrig.core.scene.editing.file_watch import files_of
 from mjrig.lab.rollouts.scene_bundle import Bundle, LocalScene
 from mjrig.lab.rollouts.world_copy import copy_of
+from tests.wording import matches, regex
 from tests.worlds import refused
 
 MODULE = """
@@ -83,10 +84,10 @@ def test_without_trust_nothing_is_run_and_the_error_names_file_line_and_flag(fol
     (folder / "my_module.py").write_text("raise SystemExit('it ran')")
     with pytest.raises(mjrig.UntrustedError) as caught:
         mjrig.Scene.load(folder / "s.yaml")
-    assert message(caught, folder) == (
-        "HERE/s.yaml:6:15: actors[0].components[0]: dog.components[0]: the type is code in "
-        "'HERE/my_module.py', and opening a scene does not run code; if you trust that folder, "
-        "pass --trust (in Python: Scene.load(path, trust=True))"
+    assert matches(
+        message(caught, folder),
+        "HERE/s.yaml:6:15: actors[0].components[0]: dog.components[0]: the type is "
+        "code … 'HERE/my_module.py', … --trust … Python: Scene.load(path, trust=True))",
     )
     assert caught.value.folder == folder.resolve()
     assert isinstance(caught.value, mjrig.SceneError)
@@ -178,28 +179,26 @@ def test_a_link_out_of_the_trusted_folder_is_refused(folder: Path, tmp_path: Pat
     inner.mkdir()
     (inner / "legs.xml").write_text((folder / "legs.xml").read_text())
     os.symlink(folder / "my_module.py", inner / "my_module.py")
-    with pytest.raises(mjrig.SceneError, match=r"is a link to .*my_module\.py', which is not tru"):
+    with pytest.raises(mjrig.SceneError, match=regex("is a link to …my_module.py', …")):
         mjrig.Scene.parse(SCENE, inner, trust=True)
 
 
 @pytest.mark.parametrize(
     ("kind", "problem"),
     [
-        ("my_module:Pusch", "'Pusch' is not in 'my_module.py'; did you mean 'Push'?"),
+        ("my_module:Pusch", "'Pusch' is not in 'my_module.py'; did … 'Push'?"),
         (
             "my_module:Spring",
-            "'Spring' is not a type of component defined in 'my_module.py'; available: Push",
+            "'Spring' is not a type … 'my_module.py'; … Push",
         ),
         (
             "my_module:Float",
-            "'Float' is not a type of component defined in 'my_module.py'; available: Push",
+            "'Float' is not a type … 'my_module.py'; … Push",
         ),
-        ("my_modul:Push", "there is no module 'HERE/my_modul.py'; did you mean 'my_module'?"),
+        ("my_modul:Push", "there is no module 'HERE/my_modul.py'; … 'my_module'?"),
         (
             "../my_module:Push",
-            "'../my_module:Push' is not a type; a class in a file beside the scene is "
-            "my_module:MyController, the file's name without .py being one Python name: letters, "
-            "digits and _, no folder",
+            "'../my_module:Push' is not a type; … my_module:MyController, … .py … Python … _, …",
         ),
     ],
 )
@@ -208,7 +207,7 @@ def test_a_name_that_leads_nowhere_names_the_nearest(folder: Path, kind: str, pr
     with pytest.raises(mjrig.SceneError) as caught:
         mjrig.Scene.parse(text, folder, trust=True)
     where = "<text>:6:15: actors[0].components[0]: dog.components[0]: "
-    assert message(caught, folder) == where + problem
+    assert matches(message(caught, folder), where + problem)
 
 
 @pytest.mark.parametrize(
@@ -233,7 +232,7 @@ def test_a_module_that_cannot_be_loaded_is_a_scene_error(
 
 
 def test_a_sandbox_runs_no_code(folder: Path) -> None:
-    with pytest.raises(mjrig.SceneError, match="is code beside the scene, and a sandbox runs none"):
+    with pytest.raises(mjrig.SceneError, match=regex("is code beside the …")):
         mjrig.Scene.load(folder / "s.yaml", sandbox=True)
     with pytest.raises(mjrig.SceneError, match="trust and sandbox exclude each other"):
         mjrig.Scene.load(folder / "s.yaml", sandbox=True, trust=True)
@@ -270,11 +269,11 @@ def test_a_registered_class_needs_no_module(models: Path, monkeypatch: pytest.Mo
     other = type("PushHere", (PushHere,), {"__module__": "elsewhere", "__qualname__": "PushHere"})
     with refused(
         mjrig.MjrigError,
-        f"the component 'PushHere' is {__name__}:{PushHere.__qualname__} already; "
-        "give elsewhere:PushHere another name",
+        f"the component 'PushHere' is {__name__}:{PushHere.__qualname__} already; … "
+        f"elsewhere:PushHere …",
     ):
         mjrig.register(other)
-    with pytest.raises(mjrig.MjrigError, match="is not a component class"):
+    with pytest.raises(mjrig.MjrigError, match=regex("is not a component …")):
         mjrig.register(int)
     with pytest.raises(mjrig.MjrigError, match="the component 'PDController' is "):
         mjrig.register(type("PDController", (PushHere,), {}))

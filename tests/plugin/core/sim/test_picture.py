@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from mjrig.core.sim import rendering
+from tests.wording import matches
 
 MODEL = """
 <mujoco>
@@ -110,8 +111,9 @@ def test_without_pillow_the_reason_is_the_extra(
     model: mujoco.MjModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rendering, "find_spec", lambda name: None)
-    assert rendering.draw(model, mujoco.MjData(model), tmp_path / "p.png") == (
-        "a picture needs the extra 'plot': pip install 'mjrig[plot]'"
+    assert matches(
+        rendering.draw(model, mujoco.MjData(model), tmp_path / "p.png"),
+        "a picture needs the … 'plot': … 'mjrig[plot]'",
     )
 
 

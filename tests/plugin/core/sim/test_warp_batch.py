@@ -74,13 +74,11 @@ def test_a_world_that_diverges_is_marked_and_leaves_the_others_alone(on_c: type[
 @pytest.mark.usefixtures("on_c")
 def test_what_it_does_not_have_is_refused() -> None:
     batch = WarpBatch(scene("pendulum"), WORLDS)
-    with refused(mjrig.PropertyError, "jnt_limited is the same in all worlds on MuJoCo Warp"):
+    with refused(mjrig.PropertyError, "jnt_limited is the same in … MuJoCo Warp"):
         batch.expand("jnt_limited")
     with pytest.raises(mjrig.PropertyError, match="do not show 'qacc'"):
         batch.data("qacc")
-    with refused(
-        mjrig.ExecutionError, "worlds on MuJoCo Warp have no rollout; write setpoints, and step"
-    ):
+    with refused(mjrig.ExecutionError, "worlds on MuJoCo Warp have no …"):
         batch.rollout({}, 1)
 
 
@@ -90,7 +88,7 @@ def test_gains_of_delayed_servos_change_after_a_reset_only() -> None:
     controller = batch["quadruped"].controllers[0]
     batch.step()
     controller.set_gains(kp=90.0, worlds=[1])
-    message = "gains of delayed servos cannot change on MuJoCo Warp, except after a reset"
+    message = "gains of delayed servos … MuJoCo Warp, …"
     with refused(mjrig.ExecutionError, message):
         batch.step()
     batch.reset([1])

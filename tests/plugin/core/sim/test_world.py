@@ -10,6 +10,7 @@ import mjrig
 from mjrig import Source
 from mjrig.components import PassthroughController, PDController, PIDController
 from tests.places import SCENES
+from tests.wording import regex
 from tests.worlds import (
     GRIPPER,
     MOTORS,
@@ -75,7 +76,7 @@ def test_a_world_goes_on_from_the_time_of_another() -> None:
 
 
 def test_stepping_backward_is_refused() -> None:
-    with refused(ValueError, "step: must be a whole number of steps from 0 on, got -1"):
+    with refused(ValueError, "step: must be a whole … 0 … -1"):
         make_world(arm()).step(-1)
 
 
@@ -157,7 +158,7 @@ def test_reset_ends_a_pause() -> None:
 
 def test_an_unknown_actor_is_refused_with_the_nearest_name() -> None:
     world = make_world(arm())
-    with refused(mjrig.BindingError, "the world has no actor 'robo'; did you mean 'robot'?"):
+    with refused(mjrig.BindingError, "the world has no … 'robo'; … 'robot'?"):
         world["robo"]
 
 
@@ -189,7 +190,7 @@ def test_a_world_runs_as_it_was_asked_to(execution: str) -> None:
 
 
 def test_an_unknown_execution_is_refused() -> None:
-    message = "unknown execution mode 'pyhton'; did you mean 'python'?"
+    message = "unknown execution mode 'pyhton'; did … 'python'?"
     with refused(mjrig.ExecutionError, message):
         make_world(arm(), execution="pyhton")
 
@@ -238,7 +239,7 @@ def test_reset_to_a_keyframe_moves_the_actors_that_have_it() -> None:
 def test_a_keyframe_no_actor_has_is_refused() -> None:
     world = make_worlds({"one": arm(keys=BENT), "two": arm()})
     world.step(3)
-    with refused(mjrig.BindingError, "no actor has a keyframe 'bnet'; did you mean 'bent'?"):
+    with refused(mjrig.BindingError, "no actor has a … 'bnet'; … 'bent'?"):
         world.reset(keyframe="bnet")
     assert world.steps == 3
 
@@ -383,10 +384,7 @@ def test_a_snapshot_is_not_changed_by_the_future() -> None:
 def test_a_snapshot_of_another_world_is_refused() -> None:
     one, other = make_world(arm()), make_worlds({"pole": hinge()})
     sizes = [w.snapshot().integration.size for w in (one, other)]
-    message = (
-        f"the snapshot is of another world: actors robot, {sizes[0]} numbers; "
-        f"this one has pole, {sizes[1]}"
-    )
+    message = f"the snapshot is of … {sizes[0]} … {sizes[1]}"
     with refused(mjrig.PropertyError, message):
         other.restore(one.snapshot())
 
@@ -399,9 +397,7 @@ def test_a_snapshot_of_other_components_is_refused_and_nothing_is_changed() -> N
     world["one"].set_targets(0.5)
     world.step(3)
     before = state_of(world)
-    message = (
-        "two: the snapshot is of the components PDController (a, b); now they are PDController (b)"
-    )
+    message = "two: the snapshot is of … PDController … PDController …"
     with refused(mjrig.PropertyError, message):
         world.restore(saved)
     assert state_of(world) == before
@@ -413,10 +409,7 @@ def test_a_snapshot_of_a_component_of_another_type_is_refused() -> None:
     saved = world.snapshot()
     robot.remove_component(robot.components[0])
     robot.add_component(PassthroughController())
-    message = (
-        "robot: the snapshot is of the components PDController (a, b); "
-        "now they are PassthroughController (a, b)"
-    )
+    message = "robot: the snapshot is of … PDController … PassthroughController …"
     with refused(mjrig.PropertyError, message):
         world.restore(saved)
 
@@ -434,9 +427,8 @@ def test_an_overlap_in_a_file_is_at_the_second_claimants_line(tmp_path: Path) ->
     file = tmp_path / "scene.yaml"
     file.write_text(scene_text("type: PDController", "type: PassthroughController"))
     message = (
-        f"{file}:7:9: actors[0].components[1]: dog: actuator 'a' is claimed by "
-        "components[0] PDController ('.*') and components[1] PassthroughController ('.*'); "
-        "make the patterns disjoint"
+        f"{file}:7:9: actors[0].components[1]: dog: actuator 'a' is claimed by components[0] "
+        "PDController ('.*') … components[1] PassthroughController ('.*'); …"
     )
     with refused(mjrig.SceneError, message):
         mjrig.World(file)
@@ -447,8 +439,8 @@ def test_a_gain_that_does_not_fit_is_a_scene_error_with_its_place(tmp_path: Path
     file = tmp_path / "scene.yaml"
     file.write_text(scene_text("type: PDController\n        kp: {shouldre: 3}"))
     message = (
-        f"{file}:7:14: actors[0].components[0].kp: dog.PDController.kp: 'shouldre' "
-        "matches no actuator or joint of 'dog'; did you mean 'shoulder'?"
+        f"{file}:7:14: actors[0].components[0].kp: dog.PDController.kp: 'shouldre' matches "
+        "no actuator or … 'dog'; … 'shoulder'?"
     )
     with refused(mjrig.SceneError, message):
         mjrig.World(file)
@@ -464,8 +456,8 @@ def test_two_components_that_command_the_same_are_a_scene_error(tmp_path: Path) 
     file = tmp_path / "scene.yaml"
     file.write_text(scene_text("type: TrotGait", "type: TrotGait"))
     message = (
-        f"{file}:7:9: actors[0].components[1]: dog: 'FL_hip' is held by 'dog.TrotGait' (SCRIPT); "
-        "release that lease first"
+        f"{file}:7:9: actors[0].components[1]: dog: 'FL_hip' is held by 'dog.TrotGait' "
+        "(SCRIPT); release …"
     )
     with refused(mjrig.SceneError, message):
         mjrig.World(file)
@@ -483,9 +475,7 @@ def test_the_original_error_is_the_cause(tmp_path: Path) -> None:
 @pytest.mark.parametrize("n", [1.5, -2, "3", None, 2.0])
 def test_steps_that_are_no_whole_number_are_refused(execution: str, n: Any) -> None:
     world = mjrig.World(SCENES / "pendulum.yaml", execution)
-    with refused(
-        mjrig.PropertyError, f"step: must be a whole number of steps from 0 on, got {n!r}"
-    ):
+    with refused(mjrig.PropertyError, f"step: must be a whole … 0 … {n!r}"):
         world.step(n)
     assert world.steps == 0 and world.time == 0.0
 
@@ -493,7 +483,7 @@ def test_steps_that_are_no_whole_number_are_refused(execution: str, n: Any) -> N
 @pytest.mark.parametrize("given", [[[0, 0.3, 0, 0]], 1.0, "walk", {"position": 1}])
 def test_what_is_followed_is_a_function(given: Any) -> None:
     robot = next(iter(mjrig.World(SCENES / "pendulum.yaml").articulations.values()))
-    with pytest.raises(mjrig.PropertyError, match="follow takes a function of time"):
+    with pytest.raises(mjrig.PropertyError, match=regex("follow takes a function …")):
         robot.follow(given)
 
 

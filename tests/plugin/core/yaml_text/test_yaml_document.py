@@ -15,6 +15,7 @@ from mjrig.core.yaml_text.yaml_document import (
     format_path,
     parse_value,
 )
+from tests.wording import matches
 
 
 def read(text: str) -> Any:
@@ -90,15 +91,11 @@ def test_of_several_merged_mappings_the_first_wins() -> None:
     ],
 )
 def test_a_tag_is_refused_at_its_place(value: str, tag: str) -> None:
-    assert refusal(f"a:\n  b: {value}\n") == (
-        f"f.yaml:2:6: a.b: the tag {tag} is not allowed; write plain YAML"
-    )
+    assert matches(refusal(f"a:\n  b: {value}\n"), f"f.yaml:2:6: a.b: the tag {tag} is not … YAML")
 
 
 def test_a_tag_on_a_key_is_refused_at_its_place() -> None:
-    assert refusal("a:\n  !x b: 1\n") == (
-        "f.yaml:2:3: a: the tag !x is not allowed; write plain YAML"
-    )
+    assert matches(refusal("a:\n  !x b: 1\n"), "f.yaml:2:3: a: the tag !x is not … YAML")
 
 
 @pytest.mark.parametrize(
@@ -106,7 +103,7 @@ def test_a_tag_on_a_key_is_refused_at_its_place() -> None:
     [("!!float abc", "float"), ("!!bool abc", "bool"), ("!!map abc", "map")],
 )
 def test_a_standard_tag_that_does_not_fit_is_refused(value: str, kind: str) -> None:
-    assert refusal(f"a: {value}") == f"f.yaml:1:4: a: 'abc' does not fit its tag !!{kind}"
+    assert matches(refusal(f"a: {value}"), f"f.yaml:1:4: a: 'abc' does not fit its … !!{kind}")
 
 
 @pytest.mark.parametrize(
@@ -114,9 +111,7 @@ def test_a_standard_tag_that_does_not_fit_is_refused(value: str, kind: str) -> N
 )
 def test_a_number_that_is_not_written_in_decimal_is_refused(text: str) -> None:
     shown = text.removeprefix("!!int ")
-    assert refusal(f"a: [1, {text}]") == (
-        f"f.yaml:1:8: a[1]: {shown} is not a decimal number; write it as one"
-    )
+    assert matches(refusal(f"a: [1, {text}]"), f"f.yaml:1:8: a[1]: {shown} is not a decimal …")
 
 
 @pytest.mark.parametrize("text", ["'010'", '"1:30"'])
@@ -125,7 +120,7 @@ def test_a_quoted_text_is_a_text_whatever_it_looks_like(text: str) -> None:
 
 
 def test_a_number_with_too_many_digits_is_refused() -> None:
-    assert refusal("a: " + "9" * 5000) == "f.yaml:1:4: a: has 5000 digits; at most 300 are read"
+    assert matches(refusal("a: " + "9" * 5000), "f.yaml:1:4: a: has 5000 digits; at most 300 …")
 
 
 def test_a_duplicate_key_is_refused_with_both_places() -> None:
@@ -145,7 +140,7 @@ def test_aliases_of_aliases_end_in_an_error() -> None:
     ("text", "place"), [("a: &x [*x]", "1:8: a[0][0]"), ("&r\na: *r", "2:4: a.a")]
 )
 def test_an_alias_inside_of_its_own_value_is_refused(text: str, place: str) -> None:
-    assert refusal(text) == f"f.yaml:{place}: the alias is inside the value it refers to"
+    assert matches(refusal(text), f"f.yaml:{place}: the alias is inside …")
 
 
 def test_a_merge_of_something_else_than_a_mapping_is_refused() -> None:
@@ -154,7 +149,7 @@ def test_a_merge_of_something_else_than_a_mapping_is_refused() -> None:
 
 
 def test_a_key_that_is_no_scalar_is_refused() -> None:
-    assert refusal("a:\n  ? [b]\n  : c\n") == "f.yaml:2:5: a: a key must be text"
+    assert matches(refusal("a:\n  ? [b]\n  : c\n"), "f.yaml:2:5: a: a key must be …")
 
 
 @pytest.mark.parametrize("opening", ["[", "{a: ", "- "])
@@ -169,7 +164,7 @@ def test_a_text_that_nests_too_deeply_is_refused(opening: str) -> None:
 def test_a_text_that_is_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(yaml_document, "MAX_CHARACTERS", 10)
     assert read("a: 1234567") == {"a": 1234567}
-    assert refusal("a: 12345678") == "f.yaml:1:1: has 11 characters; at most 10 are read"
+    assert matches(refusal("a: 12345678"), "f.yaml:1:1: has 11 characters; at most 10 …")
 
 
 # Malformed --------------------------------------------------------------------------------------
@@ -180,28 +175,24 @@ def test_a_text_that_is_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> 
     [
         (
             "a: [1, 2\nb: 3\n",
-            "f.yaml:2:2: not valid YAML: expected ',' or ']', but got ':', "
-            "while parsing a flow sequence",
+            "f.yaml:2:2: not valid YAML: expected ',' or ']', … ':', …",
         ),
         (
             "a: 1\n b: 2\n",
-            "f.yaml:2:3: not valid YAML: mapping values are not allowed here",
+            "f.yaml:2:3: not valid YAML: mapping values …",
         ),
         (
             "a:\n\t- b",
-            "f.yaml:2:1: not valid YAML: found character '\\t' that cannot start any token, "
-            "while scanning for the next token",
+            "f.yaml:2:1: not valid YAML: found character '\\t' …",
         ),
-        ("a: *x\n", "f.yaml:1:4: not valid YAML: found undefined alias 'x'"),
+        ("a: *x\n", "f.yaml:1:4: not valid YAML: found undefined … 'x'"),
         (
             'a: "open\n',
-            "f.yaml:2:1: not valid YAML: found unexpected end of stream, "
-            "while scanning a quoted scalar",
+            "f.yaml:2:1: not valid YAML: found unexpected …",
         ),
         (
             "a: 1\n---\nb: 2\n",
-            "f.yaml:2:1: not valid YAML: but found another document, "
-            "expected a single document in the stream",
+            "f.yaml:2:1: not valid YAML: but found …",
         ),
         ("ok: 1\nb: \x07\n", "f.yaml:2:4: not text: character #x0007"),
         ("a: \x00", "f.yaml:1:4: not text: character #x0000"),
@@ -210,7 +201,7 @@ def test_a_text_that_is_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> 
 def test_what_is_not_yaml_is_refused_with_the_place_the_parser_gave_up(
     text: str, message: str
 ) -> None:
-    assert refusal(text) == message
+    assert matches(refusal(text), message)
 
 
 def test_the_parser_error_is_the_cause() -> None:
@@ -273,7 +264,6 @@ def test_a_value_of_the_command_line_is_read_as_a_file_would() -> None:
     assert parse_value("") is None
     with pytest.raises(SceneError) as caught:
         parse_value("[1")
-    assert str(caught.value) == (
-        "value:1:3: not valid YAML: expected ',' or ']', but got '<stream end>', "
-        "while parsing a flow sequence"
+    assert matches(
+        str(caught.value), "value:1:3: not valid YAML: expected ',' or ']', … '<stream end>', …"
     )

@@ -22,6 +22,7 @@ from mjrig.data.recording.recording import Recording
 from mjrig.data.recording.verification import verify
 from tests.components.importers.recordings.test_recordings import isaac
 from tests.plugin.data.recording.worlds import record, wiggle
+from tests.wording import regex
 from tests.worlds import ROVER, make_world, refused
 
 h5py: Any = pytest.importorskip("h5py")
@@ -114,7 +115,7 @@ def test_text_that_changed_is_noticed(recording: Recording, tmp_path: Path) -> N
     word = b"PDController"
     at = content.index(word)  # in the scene's text
     path.write_bytes(content[:at] + b"PIDontroller" + content[at + len(word) :])
-    with refused(mjrig.RecordingError, f"{path}: is damaged: the attributes have changed"):
+    with refused(mjrig.RecordingError, f"{path}: is damaged: the attributes …"):
         mjrig.read_recording(path)
     assert verify(path).damage == ("attributes of the file",)
 
@@ -165,13 +166,13 @@ def test_a_table_that_is_cut_or_changed_is_refused(recording: Recording, tmp_pat
     whole = path.read_text()
     lines = whole.splitlines(keepends=True)
     path.write_text("".join(lines[:-3]))
-    message = f"{path}: is damaged: has {len(lines) - 5} rows, was written with {len(lines) - 2}"
+    message = f"{path}: is damaged: has {len(lines) - 5} rows, … {len(lines) - 2}"
     with refused(mjrig.RecordingError, message):
         mjrig.read_recording(path)
     step, comma, rest = lines[5].partition(",")
     lines[5] = f"{step}{comma}{rest.replace(rest[-4:-1], '111')}"
     path.write_text("".join(lines))
-    with pytest.raises(mjrig.RecordingError, match=r"its content is not what was written; if you"):
+    with pytest.raises(mjrig.RecordingError, match=regex("its content is not …")):
         mjrig.read_recording(path)
     assert verify(path).damage == ("the table: its content is not what was written",)
 
@@ -196,7 +197,7 @@ def test_an_npz_that_lacks_an_array_is_refused(recording: Recording, tmp_path: P
         for entry in archive.infolist():
             if entry.filename != "robot/qvel.npy":
                 less.writestr(entry, archive.read(entry))
-    message = f"{bad}: is damaged: it does not hold the arrays it was written with: robot/qvel"
+    message = f"{bad}: is damaged: it does … robot/qvel"
     with refused(mjrig.RecordingError, message):
         mjrig.read_recording(bad)
 
@@ -212,9 +213,9 @@ def test_what_is_no_regular_file_is_not_waited_for(tmp_path: Path, kind: str, na
         os.mkfifo(path)
     else:
         path.symlink_to("/dev/zero")
-    with refused(mjrig.RecordingError, f"{path}: is not a regular file"):
+    with refused(mjrig.RecordingError, f"{path}: is not a regular …"):
         mjrig.read_recording(path)
-    with refused(mjrig.RecordingError, f"{path}: is not a regular file"):
+    with refused(mjrig.RecordingError, f"{path}: is not a regular …"):
         verify(path)
 
 

@@ -16,6 +16,7 @@ from mjrig.data.recording.npz_file import META, write_npz
 from mjrig.data.recording.recording import Recording
 from tests.plugin.data.recording.ticking import Ticking
 from tests.plugin.data.recording.worlds import record, wiggle
+from tests.wording import matches, regex
 from tests.worlds import ROVER, make_world, pd_of, refused
 
 h5py = pytest.importorskip("h5py")
@@ -152,7 +153,7 @@ def test_run_records_and_says_so(
     file = tmp_path / "out" / "run.h5"
     assert main([*run, str(file)]) == 0
     last = capsys.readouterr().out.splitlines()[-1]
-    assert last == f"recording: {file}, 50 steps; while recording, every step is taken separately"
+    assert matches(last, f"recording: {file}, 50 steps; while recording, every …")
     assert mjrig.read_recording(file).steps == 50
     assert main([*run, str(file)]) == 1
     assert main([*run, str(file), "--overwrite"]) == 0
@@ -213,17 +214,17 @@ def test_a_newer_version_is_refused(path: Path, tmp_path: Path) -> None:
     bad = damaged(path, tmp_path)
     with h5py.File(bad, "r+") as file:
         file.attrs["version"] = 9
-    with refused(mjrig.RecordingError, f"{bad}: has version 9; this mjrig reads up to 1"):
+    with refused(mjrig.RecordingError, f"{bad}: has version 9; this mjrig … 1"):
         mjrig.read_recording(bad)
 
 
 @pytest.mark.parametrize(
     ("at", "name", "value", "message"),
     [
-        ("actors/robot", "joints", "[{", "is damaged: the attribute joints is not JSON: "),
-        ("/", "timestep", -0.1, "timestep: must be a number > 0, got "),
-        ("/", "seed", "x", "seed: must be a whole number, got 'x'"),
-        ("actors/robot", "plant", "3", "is damaged: actors/robot.plant: must be an object, got 3"),
+        ("actors/robot", "joints", "[{", "is damaged: the attribute … JSON: "),
+        ("/", "timestep", -0.1, "timestep: must be a number > 0, … "),
+        ("/", "seed", "x", "seed: must be a whole … 'x'"),
+        ("actors/robot", "plant", "3", "is damaged: actors/robot.plant: must be … 3"),
     ],
 )
 def test_an_attribute_that_says_nothing_is_named(
@@ -235,7 +236,7 @@ def test_an_attribute_that_says_nothing_is_named(
         del file[at].attrs["crc32"]  # as in files of older versions
     with pytest.raises(mjrig.RecordingError) as info:
         mjrig.read_recording(bad)
-    assert str(info.value).startswith(f"{bad}: {message}")
+    assert matches(str(info.value), f"{bad}: {message}…")
 
 
 def test_rows_that_are_gone_are_told(path: Path, tmp_path: Path) -> None:
@@ -294,12 +295,12 @@ def test_an_empty_file_is_called_empty(tmp_path: Path, name: str) -> None:
         ),
         ({"robot/qpos": np.zeros((9, 8))}, "robot/qpos: has 9 rows, but robot/step 31"),
         ({"robot/time": np.full(31, np.inf)}, "robot/time: row 0 is inf"),
-        ({"robot/step": np.zeros(31)}, "robot/step: must increase, but row 1 is 0 after 0"),
+        ({"robot/step": np.zeros(31)}, "robot/step: must increase, but row 1 … 0 … 0"),
         ({"robot/time": np.array(["x"] * 31)}, "robot/time: must hold numbers, got <U1"),
-        ({"robot/step": np.arange(31) - 1}, "robot/step: must be whole numbers >= 0, row 0 is -1"),
+        ({"robot/step": np.arange(31) - 1}, "robot/step: must be whole numbers >= 0, … 0 … -1"),
         (
             {"robot/setpoint/step": np.append(np.arange(29), 99)},
-            "robot/setpoint/step: must be steps from 0 to 30, got 99",
+            "robot/setpoint/step: must be steps from 0 … 30, … 99",
         ),
         ({"states/step": np.arange(5)}, "states/state: has 2 rows, but states/step 5"),
         ({"states/step": np.array(["a", "b"])}, "states/step: must hold numbers, got <U1"),
@@ -355,16 +356,16 @@ def everything(path: Path, named: Path) -> Recording:
     ("text", "message"),
     [
         ("step,time,a/qpos/j\n0,0,1\n1,0.1\n", "line 3 has 2 cells, the header 3"),
-        ("step,time,a/qpos/j\n0,0,x\n", "line 2: a/qpos/j: must be a number, got 'x'"),
+        ("step,time,a/qpos/j\n0,0,x\n", "line 2: a/qpos/j: must be a … 'x'"),
         ("step,time,a/qpos/j\n", "has no rows"),
-        ("step,time,a/qpos/j\n0,0,1\n", "the timestep is unknown; give the hint timestep"),
+        ("step,time,a/qpos/j\n0,0,1\n", "the timestep is unknown; …"),
         ("# mjrig recording {\n", "line 1 is not JSON: "),
-        ("# mjrig recording {}\nstep,tim\n", "the header must begin with step,time, got "),
+        ("# mjrig recording {}\nstep,tim\n", "the header must begin … step,time, … "),
         (
             "# mjrig recording {}\nstep,time,a/qqos/j\n",
-            "'a/qqos/j' is not a valid column: <robot>/<group>/<name>, groups: qpos, qvel, ",
+            "'a/qqos/j' is not a valid … <robot>/<group>/<name>, … qpos, qvel, ",
         ),
-        ("step,time,a/qpos/j,a/qpos/j\n0,0,1,2\n", "the column 'a/qpos/j' is there twice"),
+        ("step,time,a/qpos/j,a/qpos/j\n0,0,1,2\n", "the column 'a/qpos/j' is there …"),
     ],
 )
 def test_a_broken_csv_is_named(tmp_path: Path, text: str, message: str) -> None:
@@ -372,18 +373,18 @@ def test_a_broken_csv_is_named(tmp_path: Path, text: str, message: str) -> None:
     bad.write_text(text)
     with pytest.raises(mjrig.RecordingError) as info:
         mjrig.read_recording(bad)
-    assert str(info.value).startswith(f"{bad}: {message}")
+    assert matches(str(info.value), f"{bad}: {message}…")
 
 
 def test_what_nobody_knows_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "notes.txt"
     file.write_text("hello")
-    with pytest.raises(mjrig.RecordingError, match="is not in a known recording format; tried mjr"):
+    with pytest.raises(mjrig.RecordingError, match=regex("is not in a …")):
         mjrig.read_recording(file)
     missing = tmp_path / "gone.h5"
-    with refused(mjrig.RecordingError, f"{missing}: there is no such file"):
+    with refused(mjrig.RecordingError, f"{missing}: there is no such …"):
         mjrig.read_recording(missing)
-    with refused(mjrig.RecordingError, "unknown hint 'fsp'; did you mean 'fps'?"):
+    with refused(mjrig.RecordingError, "unknown hint 'fsp'; did you … 'fps'?"):
         mjrig.read_recording(file, {"fsp": 50})
 
 

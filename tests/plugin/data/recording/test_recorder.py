@@ -303,12 +303,12 @@ def test_a_world_has_one_recorder_at_a_time(tmp_path: Path) -> None:
     world = make_world(hinge())
     first, second = tmp_path / "a.h5", tmp_path / "b.h5"
     with mjrig.Recorder(world, first) as recorder:
-        with refused(mjrig.RecordingError, f"{second}: the world is recorded already, to {first}"):
+        with refused(mjrig.RecordingError, f"{second}: the world is recorded … {first}"):
             mjrig.Recorder(world, second).start()
         world.step()
     recorder.stop()  # stopping twice is fine
     assert not recorder.is_recording
-    with refused(mjrig.RecordingError, f"{first}: was recorded already; make a new Recorder"):
+    with refused(mjrig.RecordingError, f"{first}: was recorded already; make … Recorder"):
         recorder.start()
 
 

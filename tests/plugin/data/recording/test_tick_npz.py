@@ -10,6 +10,7 @@ import mjrig
 from mjrig.data.recording.recording import ActorRecording, Recording
 from mjrig.data.recording.tick_npz import read
 from tests.plugin.lab.replay.recorded import biped, tick_arrays, write_ticks
+from tests.wording import mentions
 from tests.worlds import refused
 
 
@@ -90,32 +91,30 @@ def test_other_files_are_not_claimed(tmp_path: Path) -> None:
     [
         ({"tick_qvel": None}, "lacks the array tick_qvel"),
         ({"meta_tau_dofs": "gone", "meta_actuator_names": ["left_hip", "m1", "m2", "m3"]},
-         "the joint of the actuator 'm1' is not known by its name; meta.tau_dofs lists the dof of "
-         "each actuator"),
-        ({"meta": "{"}, "meta is not JSON: Expecting property name enclosed in double quotes: "
-                        "line 1 column 2 (char 1)"),
-        ({"meta": "[]"}, "meta is not a JSON object"),
+         "the joint of the … 'm1' … meta.tau_dofs …"),
+        ({"meta": "{"}, "meta is not JSON: Expecting property … 1 … 2 … 1)"),
+        ({"meta": "[]"}, "meta is not a JSON …"),
         ({"qpos0": np.zeros(3)}, "qpos0 must have shape (11,), got (3,)"),
         ({"tick_qpos": np.full((10, 11), np.nan)}, "tick_qpos[0, 0] is not finite"),
         ({"policy_target": np.zeros((10, 5))},
          "policy_target must have shape (10, 4), got (10, 5)"),
-        ({"policy_step": np.arange(10)[::-1]}, "policy_step must grow from 0 to at most 100"),
-        ({"meta_nq": 12}, "5 joints do not make nq 12 and nv 10 with free joints only"),
-        ({"meta_n_physics_steps": 0}, "meta.n_physics_steps must be a whole number >= 1, got 0"),
+        ({"policy_step": np.arange(10)[::-1]}, "policy_step must grow from 0 to … 100"),
+        ({"meta_nq": 12}, "5 joints do not make … 12 … 10 …"),
+        ({"meta_n_physics_steps": 0}, "meta.n_physics_steps must be a whole … >= 1, … 0"),
         ({"meta_timestep": 0.0}, "meta.timestep must be > 0 and < 1000 s, got 0.0"),
         ({"meta_tau_dofs": [6, 7]},
-         "meta.tau_dofs does not name one joint for each of 4 actuators"),
+         "meta.tau_dofs does not name one … 4 …"),
         ({"meta_policy_to_actuator": [0, 0, 1, 2]},
-         "meta.policy_to_actuator does not name one actuator per policy joint"),
+         "meta.policy_to_actuator does not name one …"),
         ({"meta_joint_names_policy": ["left_knee", "left_hip", "right_hip", "right_knee"]},
-         "meta.joint_names_policy and meta.policy_to_actuator contradict each other: left_knee "
-         "leads to left_hip"),
+         "meta.joint_names_policy and meta.policy_to_actuator contradict each other: "
+         "left_knee … left_hip"),
         ({"meta_joint_names_policy": ["left_hip"] * 4},
          "meta.joint_names_policy has 'left_hip' twice"),
         ({"meta_joint_names_mj": "root"},
-         "meta.joint_names_mj must be a list of names, got 'root'"),
-        ({"meta_kp": [80, 80]}, "meta.kp must be a number or 4 numbers, got [80, 80]"),
-        ({"meta_kd": float("nan")}, "meta.kd must be a number or 4 numbers, got nan"),
+         "meta.joint_names_mj must be a list … 'root'"),
+        ({"meta_kp": [80, 80]}, "meta.kp must be a number … 4 … [80, 80]"),
+        ({"meta_kd": float("nan")}, "meta.kd must be a number … 4 … nan"),
         ({"policy_obs": np.full((10, 3), np.inf)}, "policy_obs[0, 0] is not finite"),
         ({"policy_cmd": np.zeros((9, 3))}, "policy_cmd must have shape (10, 3), got (9, 3)"),
         ({"policy_step": np.array(0)}, "policy_step must have shape (1,), got ()"),
@@ -143,7 +142,7 @@ def test_objects_are_never_unpickled(tmp_path: Path) -> None:
     path = write_ticks(tmp_path / "a.npz", policy_cmd=np.array([{}, []], dtype=object))
     recording = read(path, {})
     assert recording is not None
-    assert any("policy_cmd is skipped: it holds Python objects" in n for n in recording.notes)
+    assert any(mentions(n, "policy_cmd is skipped: it holds Python …") for n in recording.notes)
     path = write_ticks(tmp_path / "a.npz", policy_target=np.array([{}, []], dtype=object))
     with pytest.raises(mjrig.RecordingError, match="policy_target: holds Python objects"):
         read(path, {})

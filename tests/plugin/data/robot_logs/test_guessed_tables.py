@@ -12,6 +12,7 @@ import yaml
 
 import mjrig
 from mjrig.cli.main import main
+from tests.wording import mentions
 
 JOINTS = (("shoulder", "elbow"), ("left_knee", "right_knee", "neck"), ("FR_hip_joint", "J2"))
 #: A logger's way to name a column: of a joint, a quantity and a unit, each as a word or "".
@@ -164,7 +165,7 @@ def test_what_a_mapping_lacks_is_said_and_filled_in_by_a_line(
     assert error.count("\n") == 1 and ("is a current in" in error or "is a percentage" in error)
     assert main(["convert", str(path), "--map"]) == 0
     out = capsys.readouterr().out
-    assert "To be filled in before the log can be read:" in out and said in out.splitlines()[-1]
+    assert mentions(out, "To be filled in before …") and said in out.splitlines()[-1]
     own = tmp_path / "a.csv.log.yaml"
     text = own.read_text()
     if unit == "pct":
@@ -183,7 +184,7 @@ def test_where_nothing_can_be_guessed_a_skeleton_is_written(
     path = _write(tmp_path / "odd.csv", {"k" + n: v for n, v in columns.items()})
     assert main(["info", str(path)]) in (0, 1)
     assert main(["convert", str(path), str(tmp_path / "out.npz")]) == 1
-    assert "`mjrig convert LOG --map` writes a log.yaml to fill in" in capsys.readouterr().err
+    assert mentions(capsys.readouterr().err, "`mjrig convert LOG --map` writes a log.yaml to …")
     assert main(["convert", str(path), "--map"]) == 0
     out = capsys.readouterr().out
     assert "- joints: their names" in out and "- position: the fields" in out
@@ -255,4 +256,4 @@ def test_columns_without_a_number_are_said(tmp_path: Path, quantity: str) -> Non
             columns[f"{word}_{name}"] = truth[what][:, k]
     columns[f"{quantity}_knee"] = np.full(400, np.nan)
     notes = mjrig.read_recording(_write(tmp_path / "a.csv", columns)).notes
-    assert f"columns without a single number are not used: {quantity}_knee" in notes
+    assert mentions(notes, f"columns without a single … {quantity}_knee")

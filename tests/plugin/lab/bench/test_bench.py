@@ -17,6 +17,7 @@ from mjrig.lab.bench.verdicts import suspicions
 from mjrig.lab.report.html_page import to_html
 from mjrig.lab.report.text import to_text
 from tests.plugin.lab.scenes import BUNDLED
+from tests.wording import mentions
 
 WALK = BUNDLED / "quadruped_walk.yaml"
 ASSETS = BUNDLED.parents[1] / "assets"
@@ -240,7 +241,7 @@ def test_the_tables_of_another_suite_are_not_replaced(
     capsys.readouterr()
     assert main(["bench", str(WALK), "--suite", str(other), *line]) == 1
     told = capsys.readouterr().err
-    assert "has the tables of the suite 'suite', which those of 'other' would replace" in told
+    assert mentions(told, "has the tables of … 'suite', … 'other' …")
     assert "give another folder with -o" in told
     assert {p: p.read_bytes() for p in out.iterdir() if p.is_file()} == before
     assert main(["bench", str(WALK), "--suite", str(suite), *line]) == 0
@@ -268,6 +269,8 @@ def test_an_interrupted_bench_says_how_many_episodes_are_done(
     line = ["bench", str(WALK), "--suite", str(suite), "--executor", "inline"]
     assert main([*line, *(["-o", str(out)] if is_kept else [])]) == 130
     told = capsys.readouterr().err
-    assert f"interrupted; {stop - 1} of 6 episodes done and {'kept' if is_kept else 'lost'}" in told
+    assert mentions(
+        told, f"interrupted; {stop - 1} of 6 episodes done … {('kept' if is_kept else 'lost')}"
+    )
     rows = [r for f in out.rglob("episodes/**/results.csv") for r in f.read_text().splitlines()[1:]]
     assert len(rows) == (stop - 1 if is_kept else 0)

@@ -17,6 +17,7 @@ from mjrig.lab.bench.suite import BenchSuite
 from mjrig.lab.report.html_page import to_html
 from mjrig.lab.rollouts.results import SweepRow
 from tests.plugin.lab.bench.test_bench import WALK
+from tests.wording import matches, regex
 
 SUITE = """
 seeds: 3
@@ -103,7 +104,7 @@ def test_without_graphics_the_reason_is_said_and_the_rest_is_written(
     line = ["bench", str(WALK), "--suite", str(suite), "--seeds", "1", "--executor", "inline"]
     assert main([*line, "-o", str(out), "--videos", "1"]) == 1
     err = capsys.readouterr().err
-    assert err.splitlines()[-1] == "mjrig: no videos: egl: no display; everything else was written"
+    assert matches(err.splitlines()[-1], "mjrig: no videos: egl: no …")
     assert "None: egl: no display" in (out / "bench.html").read_text()
     assert (out / "results.csv").is_file()
     assert main([*line, "--videos", "1"]) == 1
@@ -121,5 +122,5 @@ def test_an_episode_that_goes_another_way_is_no_film(
     assert len(found.films) == 1 and "stayed up" in to_html(described(found, "s"))
     rows = found.results["quadruped_walk"]["weak_1"].rows
     rows[0].metrics["power"] += 1e-9  # type: ignore[index]
-    with pytest.raises(MjrigError, match="the episode went another way"):
+    with pytest.raises(MjrigError, match=regex("the episode went another …")):
         episode_replay.add_films(found, tmp_path, 1)

@@ -8,6 +8,7 @@ import pytest
 from mjrig.core.control.policy import CommandSpace
 from mjrig.core.errors import MjrigError
 from mjrig.lab.bench.suite import BenchSuite, BenchTask, bundled_suites, schedule
+from tests.wording import regex
 
 RANGES = np.array([[-0.4, 0.8], [-0.25, 0.25], [-0.8, 0.8]])
 SPACE = CommandSpace(("vx", "vy", "wz"), np.array([0.5, 0.0, 0.0]), RANGES)
@@ -27,21 +28,21 @@ def test_bundled_suites_can_be_read_and_written(name: str) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("tasks: []", "must have at least one task"),
-        ("tasks: [{name: a b}]", r"my.yaml:1:.*tasks\[0\].name: must be letters"),
-        ("tasks:\n- {name: a}\n- {name: a}", "my.yaml:3:.*'a' is taken by"),
-        ("tasks: [{name: a, settle: 9}]", "my.yaml:1:.*settle: must be below the duration"),
-        ("tasks: [{name: a, vary: kick}]", "levels: must be given with vary"),
-        ("tasks: [{name: a, randomise: kik=1}]", "kik.*cannot be randomised.*kick"),
-        ("tasks: [{name: a, comand: grid}]", "comand.*command"),
-        ("tasks: [{name: a, command: gird}]", "1:28: tasks.0..command: must be one of .*'grid'"),
+        ("tasks: []", "must have at least …"),
+        ("tasks: [{name: a b}]", "my.yaml:1:…tasks[0].name: must be letters"),
+        ("tasks:\n- {name: a}\n- {name: a}", "my.yaml:3:…'a' is taken by"),
+        ("tasks: [{name: a, settle: 9}]", "my.yaml:1:…settle: must be below the …"),
+        ("tasks: [{name: a, vary: kick}]", "levels: must be given with …"),
+        ("tasks: [{name: a, randomise: kik=1}]", "kik…cannot be randomised…kick"),
+        ("tasks: [{name: a, comand: grid}]", "comand…command"),
+        ("tasks: [{name: a, command: gird}]", "1:28: tasks.0..command: must be one of …'grid'"),
         ("tasks: [{name: a, duration: -1}]", "1:29: tasks.0..duration: must be > 0 s"),
         ("seeds: 0", "1:8: seeds: must be"),
         ("[]", "must be a mapping"),
     ],
 )
 def test_mistakes_are_told_with_their_place(text: str, said: str) -> None:
-    with pytest.raises(MjrigError, match=said):
+    with pytest.raises(MjrigError, match=regex(said)):
         parsed(text)
 
 

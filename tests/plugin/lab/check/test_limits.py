@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from mjrig.components import MaxEffort, PDController
-from tests.preflight import SOFT, facts, found, told, warnings
+from tests.preflight import SOFT, edits, facts, findings_of, found, warnings
+from tests.wording import mentions
 from tests.worlds import arm, hinge, make_world
 
 
@@ -15,10 +16,9 @@ def motor(attributes: str = "") -> str:
 
 
 def test_no_limit_anywhere() -> None:
-    assert told("no-limit", hinge(), PDController(torque_limit=math.inf, **SOFT)) == [
-        "robot.drive: has no effort limit, neither here nor in the model; "
-        "torque_limit: the motor's peak effort"
-    ]
+    (finding,) = findings_of("no-limit", hinge(), PDController(torque_limit=math.inf, **SOFT))
+    assert (finding.paths, finding.severity) == (["robot.drive"], "warning")
+    assert finding.fix.startswith("torque_limit: ")
 
 
 @pytest.mark.parametrize(
@@ -37,21 +37,23 @@ def test_a_limit_in_the_model_is_a_limit(attributes: str, joint: str) -> None:
 @pytest.mark.parametrize(
     ("attributes", "joint", "name", "bound"),
     [
-        ('gear="2" ctrlrange="-15 15"', "", "ctrlrange", "30"),
-        ('gear="2" forcerange="-12 12"', "", "forcerange", "24"),
-        ('gear="-2" forcerange="-12 10"', "", "forcerange", "20"),
-        ('gear="2"', 'actuatorfrcrange="-9 9"', "actuatorfrcrange", "9"),
-        ('ctrlrange="0 10"', "", "ctrlrange", "0"),
+        ('gear="2" ctrlrange="-15 15"', "", "ctrlrange", 30.0),
+        ('gear="2" forcerange="-12 12"', "", "forcerange", 24.0),
+        ('gear="-2" forcerange="-12 10"', "", "forcerange", 20.0),
+        ('gear="2"', 'actuatorfrcrange="-9 9"', "actuatorfrcrange", 9.0),
+        ('ctrlrange="0 10"', "", "ctrlrange", 0.0),
     ],
 )
 def test_a_torque_limit_above_the_models(
-    attributes: str, joint: str, name: str, bound: str
+    attributes: str, joint: str, name: str, bound: float
 ) -> None:
     xml = hinge(motor(attributes), joint=joint)
-    assert warnings(xml, PDController(torque_limit=40, **SOFT)) == [
-        f"robot.drive: torque limit 40 N·m is above the model's {name} ({bound} N·m), which wins"
-        + (f"; torque_limit: {bound} shows clipping where it happens" if bound != "0" else "")
-    ]
+    (finding,) = warnings(xml, PDController(torque_limit=40, **SOFT))
+    assert (finding.kind, finding.paths) == ("limit-above-model", ["robot.drive"])
+    assert (finding.here, finding.expected, finding.unit) == (40.0, bound, "N·m")
+    assert finding.evidence["attribute"] == name
+    cure = [f"robot.PDController.torque_limit: patch {{drive: {bound}}}"] if bound else []
+    assert edits(finding) == cure
 
 
 def test_a_torque_limit_equal_to_the_models_is_fine() -> None:
@@ -61,15 +63,13 @@ def test_a_torque_limit_equal_to_the_models_is_fine() -> None:
 
 def test_a_slides_limit_is_in_newton() -> None:
     xml = hinge(motor('forcerange="-1 1"'), joint='type="slide"')
-    assert warnings(xml, PDController(torque_limit=40, **SOFT)) == [
-        "robot.drive: torque limit 40 N is above the model's forcerange (1 N), which wins; "
-        "torque_limit: 1 shows clipping where it happens"
-    ]
+    (finding,) = warnings(xml, PDController(torque_limit=40, **SOFT))
+    assert (finding.here, finding.expected, finding.unit) == (40.0, 1.0, "N")
 
 
 def test_a_clamp_is_a_limit_too() -> None:
     law = PDController(torque_limit=math.inf, clamps=[MaxEffort(5)], **SOFT)
-    assert told("no-limit", hinge(motor('gear="3"')), law) == []
+    assert findings_of("no-limit", hinge(motor('gear="3"')), law) == []
 
 
 def test_the_default_limit_above_the_models_is_only_a_note() -> None:
@@ -82,21 +82,20 @@ def test_the_default_limit_above_the_models_is_only_a_note() -> None:
 
 def test_the_tightest_of_the_models_limits_is_named() -> None:
     xml = hinge(motor('ctrlrange="-9 9" forcerange="-7 7"'), joint='actuatorfrcrange="-8 8"')
-    (text,) = told("limit-above-model", xml, PDController(torque_limit=40, **SOFT))
-    assert "above the model's forcerange (7 N·m), which wins" in text
+    (finding,) = findings_of("limit-above-model", xml, PDController(torque_limit=40, **SOFT))
+    assert (finding.evidence["attribute"], finding.expected) == ("forcerange", 7.0)
 
 
 def test_equal_limits_of_several_actuators_are_one_finding() -> None:
     xml = arm('<motor name="a" joint="shoulder" forcerange="-3 3"/>'
               '<motor name="b" joint="elbow" forcerange="-3 3"/>')  # fmt: skip
-    (text,) = told("limit-above-model", xml, PDController(torque_limit=40, **SOFT))
-    assert text.startswith("robot.(a, b): torque limit 40 N·m")
+    above = facts("limit-above-model", xml, PDController(torque_limit=40, **SOFT))
+    assert above == [(["robot.a", "robot.b"], 40.0, 3.0)]
 
 
 def test_a_limit_of_zero() -> None:
-    assert told("zero-limit", hinge(), PDController(torque_limit=0, **SOFT)) == [
-        "robot.drive: torque limit 0: it cannot apply any effort"
-    ]
+    zero = facts("zero-limit", hinge(), PDController(torque_limit=0, **SOFT))
+    assert zero == [(["robot.drive"], 0.0, None)]
 
 
 def test_an_actuator_driven_directly_without_any_limit() -> None:
@@ -109,24 +108,23 @@ def test_an_actuator_driven_directly_without_any_limit() -> None:
 @pytest.mark.parametrize("name", ["ctrlrange", "forcerange"])
 def test_a_range_of_an_actuator_upside_down(name: str, limit: dict[str, float]) -> None:
     law = PDController(**SOFT, **limit)
-    assert told("inverted-range", hinge(motor(f'{name}="2 -3"')), law) == [
-        f"robot.drive: {name} 2 -3 is inverted: MuJoCo silently ignores it; {name} -3 2"
-    ]
+    (finding,) = findings_of("inverted-range", hinge(motor(f'{name}="2 -3"')), law)
+    assert (finding.paths, finding.evidence["attribute"]) == (["robot.drive"], name)
+    assert (finding.here, finding.expected) == ([2.0, -3.0], [-3.0, 2.0])
 
 
 @pytest.mark.parametrize("name", ["range", "actuatorfrcrange"])
 def test_a_range_of_a_joint_upside_down(name: str) -> None:
     xml = hinge(joint=f'{name}="2 -3"')
-    (text,) = told("inverted-range", xml, PDController(**SOFT))
-    assert text.startswith(f"robot.swing: {name} 2 -3 is inverted")
+    (finding,) = findings_of("inverted-range", xml, PDController(**SOFT))
+    assert (finding.paths, finding.evidence["attribute"]) == (["robot.swing"], name)
+    assert (finding.here, finding.expected) == ([2.0, -3.0], [-3.0, 2.0])
 
 
 def test_clamped_targets_need_a_range() -> None:
     law = PDController(clamp_targets=True, **SOFT)
-    assert told("no-range", hinge(), law.copy()) == [
-        "robot.drive: clamp_targets has no effect: the joint has no range"
-    ]
-    assert told("no-range", hinge(joint='range="-1 1"'), law.copy()) == []
+    assert facts("no-range", hinge(), law.copy()) == [(["robot.drive"], None, None)]
+    assert findings_of("no-range", hinge(joint='range="-1 1"'), law.copy()) == []
 
 
 # Native servos ----------------------------------------------------------------------------------
@@ -139,10 +137,13 @@ def servo(attributes: str = "", kind: str = "position", gains: str = 'kp="20" kv
 def test_a_servos_ctrlrange_is_no_limit_of_its_effort() -> None:
     (finding,) = found(make_world(hinge(servo('ctrlrange="-1 1"')), []), "no-limit")
     assert (finding.where, finding.form) == ("robot.drive", "no-limit servo")
-    assert 'native_gains: {forcerange: {"drive": [low, high]}}' in finding.fix
-    assert told("no-limit", hinge(servo('ctrlrange="-1 1" forcerange="-5 5"'))) == []
-    assert told("no-limit", hinge(servo('ctrlrange="-1 1"'), joint='actuatorfrcrange="-1 1"')) == []
-    assert told("no-limit", hinge(motor('ctrlrange="-1 1"'))) == []
+    assert mentions(finding.fix, 'native_gains: {forcerange: {"drive": …}}')
+    assert findings_of("no-limit", hinge(servo('ctrlrange="-1 1" forcerange="-5 5"'))) == []
+    assert (
+        findings_of("no-limit", hinge(servo('ctrlrange="-1 1"'), joint='actuatorfrcrange="-1 1"'))
+        == []
+    )
+    assert findings_of("no-limit", hinge(motor('ctrlrange="-1 1"'))) == []
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -165,7 +166,7 @@ def test_a_ctrlrange_far_past_the_joint_is_found_in_any_units(seed: int) -> None
         joint=f'range="{written[0]} {written[1]}" type="{"slide" if slides else "hinge"}"',
     )
     xml = xml.replace('angle="radian"', f'angle="{"degree" if degrees else "radian"}"')
-    said = told("ctrlrange-past-joint", xml)
+    said = findings_of("ctrlrange-past-joint", xml)
     assert bool(said) == (past > 0.25), (past, said)
 
 
@@ -180,12 +181,11 @@ def test_a_ctrlrange_far_past_the_joint_is_found_in_any_units(seed: int) -> None
     ],
 )
 def test_what_leads_past_no_stop_is_left_alone(drive: str, joint: str) -> None:
-    assert told("ctrlrange-past-joint", hinge(drive, joint=joint)) == []
+    assert findings_of("ctrlrange-past-joint", hinge(drive, joint=joint)) == []
 
 
 def test_degrees_in_a_ctrlrange_are_named() -> None:
     xml = hinge(servo('ctrlrange="-57.3 57.3" forcerange="-5 5"'), joint='range="-1 1"')
-    [said] = told("ctrlrange-past-joint", xml)
-    assert "it looks like degrees" in said and said.endswith(
-        "ctrlrange -1 1, in native_gains or in the model"
-    )
+    [finding] = findings_of("ctrlrange-past-joint", xml)
+    assert finding.evidence["in_degrees"] and finding.expected == [-1.0, 1.0]
+    assert edits(finding) == ["robot.native_gains.ctrlrange: patch {drive: [-1.0, 1.0]}"]

@@ -3,7 +3,8 @@
 import pytest
 
 from mjrig.components import PDController
-from tests.preflight import facts, found, told
+from tests.preflight import facts, findings_of, found
+from tests.wording import mentions
 from tests.worlds import hinge, make_world
 
 
@@ -44,10 +45,9 @@ def test_an_inertia_wider_than_the_body() -> None:
 
 def test_a_point_mass() -> None:
     point = inertial(1, "1e-8 1e-8 1e-8") + BALL
-    assert told("inertia-too-small", links(FINE, point)) == [
-        "robot: almost a point mass; radius of gyration: link1 0.0001 m, reaches 0.05 m; "
-        "check the units and the frame of <inertial>"
-    ]
+    ((where, here, reach),) = facts("inertia-too-small", links(FINE, point))
+    assert (where, reach) == (["robot.link1"], {"link1": pytest.approx(0.05)})
+    assert here == {"link1": pytest.approx(1e-4)}
 
 
 def test_an_inertia_no_body_has() -> None:
@@ -66,33 +66,31 @@ def test_a_rod_is_possible() -> None:
 
 def test_a_part_that_weighs_next_to_nothing() -> None:
     tiny = inertial(1e-7, "1e-10 1e-10 1e-10") + BALL
-    (text,) = told("tiny-mass", links(FINE, tiny))
-    assert text.startswith("robot.link1: weighs 1e-07 kg of 1 kg: the solver loses precision")
+    (finding,) = findings_of("tiny-mass", links(FINE, tiny))
+    assert finding.paths == ["robot.link1"]
+    assert mentions(finding.text, "1e-07 kg … 1 kg")
 
 
 def test_bodies_welded_together_are_one_part() -> None:
     tip = f'<body name="sensor" pos="0 0 0.1">{inertial(1e-7, "1e-10 1e-10 1e-10")}{BALL}</body>'
-    assert told("tiny-mass", links(FINE + tip)) == []
+    assert findings_of("tiny-mass", links(FINE + tip)) == []
 
 
 def test_a_light_link_that_carries_a_heavy_one() -> None:
     light = inertial(1e-3, "1e-6 1e-6 1e-6") + BALL
     heavy = inertial(10, "1e-2 1e-2 1e-2") + BALL
-    assert told("mass-ratio", links(light, heavy)) == [
-        "robot: a light link carries a heavy one: link0 0.001 kg carries 10 kg; "
-        "armature on its joint keeps the solver precise"
-    ]
-    assert told("mass-ratio", links(light, heavy, armature=0.01)) == []
-    assert told("mass-ratio", links(heavy, light)) == []
+    (finding,) = findings_of("mass-ratio", links(light, heavy))
+    assert finding.paths == ["robot.link0"]
+    assert mentions(finding.text, "link0 0.001 kg … 10 kg")
+    assert findings_of("mass-ratio", links(light, heavy, armature=0.01)) == []
+    assert findings_of("mass-ratio", links(heavy, light)) == []
 
 
 def test_an_outermost_part_without_a_geom() -> None:
     bare = inertial(1, "1e-3 1e-3 1e-3")
-    assert told("no-shape", links(FINE, bare)) == [
-        "robot.link1: has mass but no geom: it is invisible and has no contacts"
-    ]
-    assert told("no-shape", links(bare, FINE)) == []  # a joint of several axes, not an end
-    assert len(told("no-shape", hinge(), PDController())) == 1
+    assert facts("no-shape", links(FINE, bare)) == [(["robot.link1"], None, None)]
+    assert findings_of("no-shape", links(bare, FINE)) == []  # a joint of several axes, not an end
+    assert len(findings_of("no-shape", hinge(), PDController())) == 1
 
 
 def test_what_does_not_move_may_weigh_what_it_likes() -> None:

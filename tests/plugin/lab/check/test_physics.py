@@ -4,7 +4,8 @@ import pytest
 
 import mjrig
 from mjrig.components import PDController
-from tests.preflight import found, told
+from tests.preflight import edits, findings_of, found
+from tests.wording import mentions
 from tests.worlds import hinge, make_world, make_worlds
 
 FLOOR = '<geom name="floor" type="plane" size="0 0 1"/>'
@@ -27,32 +28,32 @@ def box(height: float, *, more: str = "", option: str = "", floor: str = FLOOR) 
 
 
 def test_a_body_inside_the_floor() -> None:
-    assert told("penetration", box(0.08)) == [
-        "robot: starts inside the floor: cube 20 mm; "
-        "start 0.02 m higher: with a keyframe, or free_bodies:"
-    ]
+    (finding,) = findings_of("penetration", box(0.08))
+    assert (finding.paths, finding.here) == (["robot"], ["cube 20 mm"])
+    assert finding.evidence["depth"] == pytest.approx(0.02)
+    assert mentions(finding.fix, "0.02 m higher")
 
 
 @pytest.mark.parametrize("height", [0.0995, 0.1, 0.5])
 def test_standing_on_the_floor_is_fine(height: float) -> None:
-    assert told("penetration", box(height)) == []
+    assert findings_of("penetration", box(height)) == []
 
 
 def test_a_body_inside_another_of_the_same_robot() -> None:
     limb = '<body name="limb" pos="0.25 0 0"><joint/><geom size="0.1"/>' + (
         '<body name="tip" pos="-0.2 0 0"><joint/><geom size="0.1"/></body></body>'
     )
-    assert told("penetration", box(1.0, more=limb)) == [
-        "robot: starts inside itself: tip and cube 0.15 m; start in another pose"
-    ]
+    (finding,) = findings_of("penetration", box(1.0, more=limb))
+    assert (finding.paths, finding.here) == (["robot"], ["tip and cube 0.15 m"])
+    assert finding.evidence["other"] == "robot"
 
 
 def test_one_robot_inside_another() -> None:
     both = {"a": box(1.0), "b": box(1.0, floor="")}
     world = make_worlds(both, b={"pose": {"position": [0.15, 0, 0]}})
-    assert [str(f) for f in found(world, "penetration")] == [
-        "b: starts inside a: cube and cube 50 mm; move it away"
-    ]
+    (finding,) = found(world, "penetration")
+    assert (finding.paths, finding.here) == (["b"], ["cube and cube 50 mm"])
+    assert finding.evidence["other"] == "a"
 
 
 def test_only_the_deepest_pairs_are_listed() -> None:
@@ -61,9 +62,9 @@ def test_only_the_deepest_pairs_are_listed() -> None:
         for i in range(8)
     )
     xml = f"<mujoco><worldbody>{FLOOR}{balls}</worldbody></mujoco>"
-    (text,) = told("penetration", xml)
-    assert text.startswith("robot: starts inside the floor: b0 10 mm; b1 9 mm;")
-    assert "b5 5 mm; and 2 more" in text
+    (finding,) = findings_of("penetration", xml)
+    assert finding.here == [f"b{i} {10 - i} mm" for i in range(6)]
+    assert finding.evidence["more"] == 2
 
 
 # Floors -----------------------------------------------------------------------------------------
@@ -77,17 +78,16 @@ def over_a_floor(height: float, floor: str = FLOOR, **actor: object) -> mjrig.Wo
 
 def test_a_robot_below_its_own_floor() -> None:
     """Its pose would move the floor along."""
-    assert told("below-floor", box(-0.3)) == [
-        "robot.cube: starts 0.4 m below the floor; "
-        "start 0.4 m higher: with a keyframe, or free_bodies:"
-    ]
-    assert told("penetration", box(-0.05)) == []  # said above
+    (finding,) = findings_of("below-floor", box(-0.3))
+    assert (finding.paths, finding.here) == (["robot.cube"], pytest.approx(0.4))
+    assert edits(finding) == [] and mentions(finding.fix, "0.4 m higher")
+    assert findings_of("penetration", box(-0.05)) == []  # said above
 
 
 def test_a_robot_below_another_actors_floor() -> None:
-    assert [str(f) for f in found(over_a_floor(-0.3), "below-floor")] == [
-        "robot.cube: starts 0.4 m below the floor; pose: {position: [x, y, z + 0.4]}"
-    ]
+    (finding,) = found(over_a_floor(-0.3), "below-floor")
+    assert (finding.paths, finding.here) == (["robot.cube"], pytest.approx(0.4))
+    assert edits(finding) == ["robot.pose.position: [0.0, 0.0, 0.4]"]
 
 
 def test_raising_it_as_told_is_enough() -> None:
@@ -103,15 +103,15 @@ def test_a_robot_beside_a_floor_that_ends_is_not_below_it() -> None:
 
 def test_a_tilted_floor_has_its_own_up() -> None:
     wall = '<geom type="plane" size="0 0 1" zaxis="1 0 0" pos="0.5 0 0"/>'
-    (text,) = told("below-floor", box(1.0, floor=wall))
-    assert "starts 0.6 m below the floor" in text
+    (finding,) = findings_of("below-floor", box(1.0, floor=wall))
+    assert finding.here == pytest.approx(0.6)
 
 
 def test_two_floors_in_one_plane() -> None:
     world = make_worlds({"a": box(1.0), "b": box(2.0)})
     (finding,) = found(world, "two-floors")
     assert (finding.paths, finding.here, finding.expected) == (["a/floor", "b/floor"], 2, 1)
-    assert [str(edit) for edit in finding.edits] == ["b.scenery: false"]
+    assert edits(finding) == ["b.scenery: false"]
 
 
 @pytest.mark.parametrize("pose", [{"position": [0, 0, 0.1]}, {"euler_deg": [10, 0, 0]}])
@@ -129,28 +129,30 @@ def fast(option: str = "") -> str:
 
 
 def test_a_time_constant_below_two_steps() -> None:
-    assert told("fast-solref", fast()) == [
-        "world: solref time constant 0.003 s of 1 geoms is below 2·timestep (0.004 s); MuJoCo uses "
-        "0.004 s instead; timestep: 0.0015 at most, or solref 0.004 at least"
-    ]
+    (finding,) = findings_of("fast-solref", fast())
+    assert (finding.here, finding.expected, finding.unit) == (0.003, 0.004, "s")
+    assert (finding.evidence["count"], finding.evidence["constraints"]) == (1, "geoms")
+    assert edits(finding) == ["sim.timestep: 0.0015"]
 
 
 def test_without_refsafe_it_is_a_warning() -> None:
     world = make_world(fast(), sim={"refsafe": "disable"})
     (finding,) = found(world, "fast-solref")
-    assert finding.severity == "warning"
-    assert finding.text.endswith("is below 2·timestep (0.004 s), and refsafe is off")
+    assert (finding.severity, finding.expected) == ("warning", 0.004)
+    assert finding.text.endswith("refsafe is off")
 
 
 def test_a_shorter_timestep_is_enough() -> None:
-    assert told("fast-solref", fast('timestep="0.0015"')) == []
-    assert told("fast-solref", fast().replace("0.003 1", "-1000 -10")) == []  # no time constant
+    assert findings_of("fast-solref", fast('timestep="0.0015"')) == []
+    assert (
+        findings_of("fast-solref", fast().replace("0.003 1", "-1000 -10")) == []
+    )  # no time constant
 
 
 def test_a_fast_joint_limit() -> None:
     xml = hinge(joint='range="-1 1" solreflimit="0.001 1"')
-    (text,) = told("fast-solref", xml, PDController(kp=1, kv=1))
-    assert "solref time constant 0.001 s of 1 joint limits" in text
+    (finding,) = findings_of("fast-solref", xml, PDController(kp=1, kv=1))
+    assert (finding.here, finding.evidence["constraints"]) == (0.001, "joint limits")
 
 
 def test_a_world_without_anything() -> None:

@@ -297,8 +297,8 @@ def test_what_only_a_person_can_decide_is_told(tmp_path: Path, capsys: Output) -
         "  - {name: r, model: r.xml, components: [{type: PDController, torque_limit: inf}]}\n"
     )
     main(["check", str(path), "--fix"])
-    assert capsys.readouterr().err.splitlines()[-2:] == [
-        "not fixed [no-limit] r.drive: the motor's data sheet has the number",
+    last = capsys.readouterr().err.splitlines()[-2:]
+    assert last[0].startswith("not fixed [no-limit] r.drive: ") and last[1:] == [
         "nothing was written",
     ]
 

@@ -9,7 +9,7 @@ import pytest
 import mjrig
 from mjrig.components import PDController, PIDController
 from mjrig.core.findings import Finding
-from tests.preflight import found, told
+from tests.preflight import facts, findings_of, found
 from tests.worlds import arm, hinge, make_scene, make_world, make_worlds
 
 INERTIA = 0.01
@@ -47,7 +47,7 @@ def law(**given: Any) -> PDController:
 def test_an_unstable_joint(kp: float, kv: float, text: str) -> None:
     (finding,) = found(make_world(hinge(inertia=INERTIA), [law(kp=kp, kv=kv)]), "unstable-pd")
     assert (finding.severity, finding.where) == ("error", "robot.drive")
-    assert finding.text == f"explicit PD is unstable in this pose: {text}"
+    assert (finding.evidence["law"], finding.evidence["numbers"]) == ("explicit PD", text)
 
 
 @pytest.mark.parametrize(
@@ -68,25 +68,29 @@ def test_a_joint_close_to_the_bound(kp: float, kv: float, text: str | None) -> N
 
 
 def test_gear_does_not_change_the_judgement() -> None:
-    plain = told("unstable-pd", hinge(inertia=INERTIA), law(kp=0, kv=21))
-    assert plain == told("unstable-pd", hinge(GEARED, inertia=INERTIA), law(kp=0, kv=21)) != []
+    plain = findings_of("unstable-pd", hinge(inertia=INERTIA), law(kp=0, kv=21))
+    assert (
+        plain == findings_of("unstable-pd", hinge(GEARED, inertia=INERTIA), law(kp=0, kv=21)) != []
+    )
 
 
 @pytest.mark.parametrize("attribute", ['armature="0.02"', 'damping="40"'])
 def test_armature_and_damping_of_the_joint_count(attribute: str) -> None:
-    assert told("unstable-pd", hinge(inertia=INERTIA), law(kp=0, kv=30))
-    assert told("unstable-pd", hinge(inertia=INERTIA, joint=attribute), law(kp=0, kv=30)) == []
+    assert findings_of("unstable-pd", hinge(inertia=INERTIA), law(kp=0, kv=30))
+    assert (
+        findings_of("unstable-pd", hinge(inertia=INERTIA, joint=attribute), law(kp=0, kv=30)) == []
+    )
 
 
 def test_a_delayed_command_is_no_matter() -> None:
     """The measurement is not delayed, only the command: it cannot shake."""
     late = law(kp=0, kv=19, delay={"steps": 20})
-    assert told("unstable-pd", hinge(inertia=INERTIA), late.copy()) == []
+    assert findings_of("unstable-pd", hinge(inertia=INERTIA), late.copy()) == []
     assert not grows(make_world(hinge(inertia=INERTIA), [late]))
 
 
 def test_a_disabled_controller_shakes_nothing() -> None:
-    assert told("unstable-pd", hinge(inertia=INERTIA), law(kp=0, kv=99, enabled=False)) == []
+    assert findings_of("unstable-pd", hinge(inertia=INERTIA), law(kp=0, kv=99, enabled=False)) == []
 
 
 def test_the_joints_that_shake_are_named_and_no_others() -> None:
@@ -106,7 +110,7 @@ def test_joints_that_only_shake_together() -> None:
             assert not any(found(one, "unstable-pd") for one in alone)
             break
     (finding,) = found(world, "unstable-pd")
-    assert "the joints are coupled, each alone would be stable" in finding.text
+    assert finding.evidence["coupled"]
     assert grows(world)
 
 
@@ -114,9 +118,7 @@ def test_too_high_an_integral_gain() -> None:
     xml, gains = hinge(inertia=INERTIA), {"kp": 10.0, "kv": 1.0, "torque_limit": HUGE}
     wild = make_world(xml, [PIDController(ki=3000, **gains)])
     finding = fix_of(wild)
-    assert finding.text.startswith(
-        "explicit PID is unstable in this pose: the integral gain is too high"
-    )
+    assert (finding.evidence["law"], finding.evidence["integral"]) == ("explicit PID", True)
     assert grows(wild)
     ki = number(finding, "ki:")
     assert ki == pytest.approx(10.0 * 1.0 / INERTIA, rel=0.2)  # kp·kv = ki·I in continuous time
@@ -137,12 +139,9 @@ def test_a_position_actuator_of_the_model() -> None:
 
 
 def test_a_spring_without_damping() -> None:
-    assert told("undamped", hinge(), law(kp=10, kv=0)) == [
-        "robot.drive: kv is 0 and the joint has no damping: it oscillates forever; "
-        "kv, or damping on the joint"
-    ]
-    assert told("undamped", hinge(joint='damping="0.1"'), law(kp=10, kv=0)) == []
-    assert told("undamped", hinge(), law(kp=10, kv=1)) == []
+    assert facts("undamped", hinge(), law(kp=10, kv=0)) == [(["robot.drive"], 0.0, None)]
+    assert findings_of("undamped", hinge(joint='damping="0.1"'), law(kp=10, kv=0)) == []
+    assert findings_of("undamped", hinge(), law(kp=10, kv=1)) == []
 
 
 # What runs the law ------------------------------------------------------------------------------
@@ -251,7 +250,7 @@ def test_a_longer_tick_needs_more_damping() -> None:
     xml, gains = hinge(GEARED, inertia=INERTIA), {"kp": 40.0, "kv": 0.1, "decimation": 10}
     world = make_world(xml, [law(**gains)])
     finding = fix_of(world)
-    assert "too little damping for an effort held over 0.01 s" in finding.text
+    assert finding.evidence["tick"] == pytest.approx(0.01)
     assert grows(world)
     kv = number(finding, "kv:")
     assert f"kv: {kv:g} at least" in finding.fix
@@ -269,7 +268,8 @@ def test_the_longest_tick() -> None:
 def test_implicit_actuation_is_offered_where_it_helps() -> None:
     xml, gains = CASES["chain"]
     finding = fix_of(make_world(xml, [law(**gains)]))
-    assert "sim: {integrator: implicitfast, actuation: implicit}" in finding.fix
+    ways = finding.evidence["ways"]
+    assert "sim: {integrator: implicitfast, actuation: implicit}" in ways
     sim = {"integrator": "implicitfast", "actuation": "implicit"}
     assert not grows(make_world(xml, [law(**gains)], sim=sim, execution="auto"))
 

@@ -7,7 +7,7 @@ import pytest
 
 from mjrig.components import MaxEffort, PDController, PIDController
 from mjrig.lab.check.start_pose import holding_efforts
-from tests.preflight import SOFT, facts, found, told
+from tests.preflight import SOFT, edits, facts, findings_of, found
 from tests.worlds import arm, hinge, make_world
 
 GRAVITY = 'gravity="0 0 -9.81"'
@@ -19,16 +19,22 @@ RANGED = hinge(joint='range="-1 1"', keys=HOME)
 
 
 def test_a_start_outside_the_range() -> None:
-    assert told("start-out-of-range", RANGED, PDController(**SOFT), keyframe="far") == [
-        "robot.swing: starts at -3, outside its range -1 to 1; keyframe: home"
-    ]
-    (text,) = told("start-out-of-range", RANGED, PDController(**SOFT), joints={"swing": -1.5})
-    assert text.endswith("; correct it under joints:")
+    (finding,) = findings_of("start-out-of-range", RANGED, PDController(**SOFT), keyframe="far")
+    assert finding.paths == ["robot.swing"]
+    assert (finding.here, finding.expected) == (-3.0, [-1.0, 1.0])
+    assert edits(finding) == ["robot.keyframe: home"]
+    (finding,) = findings_of(
+        "start-out-of-range", RANGED, PDController(**SOFT), joints={"swing": -1.5}
+    )
+    assert edits(finding) == ["robot.joints: patch {swing: -1.0}"]
 
 
 @pytest.mark.parametrize("start", [1.0, 1.0005, -1.0, 0.0])
 def test_a_start_at_the_edge_is_fine(start: float) -> None:
-    assert told("start-out-of-range", RANGED, PDController(**SOFT), joints={"swing": start}) == []
+    assert (
+        findings_of("start-out-of-range", RANGED, PDController(**SOFT), joints={"swing": start})
+        == []
+    )
 
 
 def test_joints_that_start_alike_are_one_finding() -> None:
@@ -41,7 +47,8 @@ def test_joints_that_start_alike_are_one_finding() -> None:
 def test_a_keyframe_outside_the_range() -> None:
     (finding,) = found(make_world(RANGED, [PDController(**SOFT)]), "keyframe-out-of-range")
     assert finding.severity == "note"
-    assert str(finding) == "robot.swing: is at -3, outside its range -1 to 1 in keyframe 'far'"
+    assert (finding.paths, finding.evidence["keyframe"]) == (["robot.swing"], "far")
+    assert (finding.here, finding.expected) == (-3.0, [-1.0, 1.0])
 
 
 def test_the_keyframe_it_starts_from_is_a_warning_and_said_once() -> None:
@@ -55,11 +62,9 @@ SERVO = '<position name="servo" joint="swing" kp="9" kv="1" ctrlrange="-1 1"/>'
 
 def test_a_setpoint_that_is_clipped() -> None:
     keys = '<key name="home" qpos="0" ctrl="2"/>'
-    assert told("setpoint-out-of-range", hinge(SERVO, keys=keys), keyframe="home") == [
-        "robot.servo: is commanded 2 at start, clipped to ctrlrange -1 to 1; "
-        "change the keyframe's ctrl, or start inside the range"
-    ]
-    assert told("setpoint-out-of-range", hinge(SERVO)) == []
+    clipped = facts("setpoint-out-of-range", hinge(SERVO, keys=keys), keyframe="home")
+    assert clipped == [(["robot.servo"], 2.0, [-1.0, 1.0])]
+    assert findings_of("setpoint-out-of-range", hinge(SERVO)) == []
 
 
 def test_a_joint_outside_its_range_is_not_told_twice() -> None:
@@ -86,13 +91,12 @@ def test_a_load_above_the_limit() -> None:
     load = shoulder_load()
     weak = PDController(torque_limit={"a": 0.9 * load, "b": 99}, **STIFF)
     (finding,) = found(make_world(LOADED, [weak]), "overloaded")
-    assert finding.names == ("a",)
-    assert str(finding) == (
-        f"robot: gravity at the start pose needs more than the limit: a {load:.3g} of "
-        f"{0.9 * load:.3g} N·m; raise the limit, or start in a pose that needs less"
-    )
+    assert finding.paths == ["robot.a"]
+    assert finding.here == {"a": pytest.approx(load)}
+    assert finding.expected == {"a": pytest.approx(0.9 * load)}
+    assert finding.evidence["units"] == {"a": "N·m"}
     strong = PDController(torque_limit={"a": 1.1 * load, "b": 99}, **STIFF)
-    assert told("overloaded", LOADED, strong) == []
+    assert findings_of("overloaded", LOADED, strong) == []
 
 
 @pytest.mark.parametrize("limit", ["forcerange", "ctrlrange", "actuatorfrcrange"])
@@ -109,27 +113,27 @@ def test_every_limit_counts_and_so_does_gear(limit: str) -> None:
 
 def test_a_clamp_is_a_limit() -> None:
     law = PDController(clamps=[MaxEffort(0.5 * shoulder_load())], **STIFF)
-    assert len(told("overloaded", LOADED, law)) == 1
+    assert len(findings_of("overloaded", LOADED, law)) == 1
 
 
 def test_the_droop_is_where_the_arm_comes_to_rest() -> None:
     world = make_world(LOADED, [PDController(kp=80, kv=20)])
     (finding,) = found(world, "droops")
     assert finding.severity == "note"
-    said = float(finding.text.partition(": a ")[2].partition(" ")[0])
     world.step(4000)
-    assert abs(world.data.qpos[0]) == pytest.approx(said, rel=0.1)
+    assert abs(world.data.qpos[0]) == pytest.approx(finding.here["a"], rel=0.1)
 
 
 def test_an_integral_takes_the_droop_away() -> None:
-    assert told("droops", LOADED, PIDController(kp=80, kv=20, ki=100)) == []
-    assert told("droops", LOADED, PDController(**STIFF)) == []
+    assert findings_of("droops", LOADED, PIDController(kp=80, kv=20, ki=100)) == []
+    assert findings_of("droops", LOADED, PDController(**STIFF)) == []
 
 
 def test_a_position_actuator_droops_too() -> None:
     servos = '<position name="a" joint="shoulder" kp="10" kv="5" gear="3"/>'
-    (text,) = told("droops", arm(servos, option=GRAVITY))
-    assert f"a {shoulder_load() / 90:.2g} rad" in text
+    (finding,) = findings_of("droops", arm(servos, option=GRAVITY))
+    assert finding.here == {"a": pytest.approx(shoulder_load() / 90)}
+    assert finding.evidence["units"] == {"a": "rad"}
 
 
 def test_a_base_that_floats_is_no_question_of_one_motor() -> None:
@@ -144,7 +148,7 @@ def test_a_base_that_floats_is_no_question_of_one_motor() -> None:
 
 def test_where_a_joint_limit_or_an_equality_holds_nothing_is_said() -> None:
     at_stop = arm(option=GRAVITY, joint='range="-1 0"')
-    assert told("droops", at_stop, PDController(kp=1, kv=1)) == []
+    assert findings_of("droops", at_stop, PDController(kp=1, kv=1)) == []
     locked = LOADED.replace("<tendon>", '<equality><joint joint1="shoulder"/></equality><tendon>')
     world = make_world(locked, [PDController(kp=1, kv=1)])
     loads = holding_efforts(world.model, world.data)

@@ -12,7 +12,7 @@ from mjrig.components import PDController
 from mjrig.core.yaml_text.yaml_document import parse_value
 from mjrig.lab.check.preflight import findings
 from tests.campaign import Tally
-from tests.preflight import found, told
+from tests.preflight import edits, findings_of, found
 from tests.worlds import arm, hinge, make_world, pd_of
 
 SERVOS = '<position name="a" joint="shoulder" kp="20"/><position name="b" joint="elbow" kp="9"/>'
@@ -46,13 +46,9 @@ def pasted(fix: str) -> dict[str, Any]:
 def test_a_free_robot_without_a_floor(tmp_path: Path) -> None:
     scene = scene_of(tmp_path, robot())
     (finding,) = found(mjrig.World(scene), "no-floor")
-    assert str(finding) == (
-        "r: floats free, and nothing that it can touch is under it: it falls; add a floor, as in "
-        "actors: [{name: floor, prop: {type: GroundProp}}], or base: fixed"
-    )
-    text = finding.fix.removeprefix("add a floor, as in ").removesuffix(", or base: fixed")
-    (floor,) = pasted(text)["actors"]
-    scene.add_actor(**floor)
+    assert finding.paths == ["r"]
+    assert edits(finding) == ["scene.actors: add {name: floor, prop: {type: GroundProp}}"]
+    finding.remedies[0].apply(scene)
     assert found(mjrig.World(scene), "no-floor") == []
 
 
@@ -68,7 +64,7 @@ def test_a_free_robot_without_a_floor(tmp_path: Path) -> None:
     ],
 )
 def test_a_robot_that_stands_or_does_not_fall_is_fine(xml: str) -> None:
-    assert told("no-floor", xml) == []
+    assert findings_of("no-floor", xml) == []
 
 
 @pytest.mark.parametrize(
@@ -82,7 +78,7 @@ def test_a_robot_that_stands_or_does_not_fall_is_fine(xml: str) -> None:
     ],
 )
 def test_what_is_elsewhere_or_cannot_be_touched_is_no_floor(xml: str) -> None:
-    assert len(told("no-floor", xml)) == 1
+    assert len(findings_of("no-floor", xml)) == 1
 
 
 @pytest.mark.campaign
@@ -129,10 +125,9 @@ def test_links_that_touch_in_every_pose_and_the_way_out(tmp_path: Path) -> None:
     scene = scene_of(tmp_path, CHAIN)
     world = mjrig.World(scene)
     (finding,) = found(world, "links-touch")
-    assert str(finding) == (
-        "r: links touch in every pose that was tried, which holds them like a brake: base and one; "
-        "collision_groups: [{name: r_links, members: [r/base, r/one], ignores: [r_links]}]"
-    )
+    assert (finding.paths, finding.here) == (["r.base", "r.one"], ["base and one"])
+    group = "{name: r_links, members: [r/base, r/one], ignores: [r_links]}"
+    assert edits(finding) == [f"scene.collision_groups: add {group}"]
     assert found(world, "penetration") == []  # another pose would not help
     scene.assign(pasted(finding.fix))
     world = mjrig.World(scene)
@@ -144,7 +139,7 @@ def test_links_that_touch_in_some_poses_are_not_said_to_touch_always() -> None:
         '<geom size=".15"/>', '<geom size=".05" pos=".12 0 -.1"/>'
     )
     bent = xml.replace('axis="0 0 1" range="-90 90"', 'axis="0 1 0" range="-170 170"')
-    assert told("links-touch", bent) == [] and len(told("penetration", bent)) == 1
+    assert findings_of("links-touch", bent) == [] and len(findings_of("penetration", bent)) == 1
 
 
 # Degrees ----------------------------------------------------------------------------------------
@@ -155,14 +150,16 @@ def test_angles_that_look_like_degrees() -> None:
     (finding,) = found(make_world(hinge(joint=limited), joints={"swing": 45}), "degrees")
     assert (finding.here, finding.evidence["range"]) == ({"swing": 45}, {"swing": [-2, 2]})
     assert finding.expected == {"swing": pytest.approx(0.7854, abs=1e-4)}
-    assert "swing 45, outside its range -2 to 2" in finding.text
-    assert told("start-out-of-range", hinge(joint=limited), joints={"swing": 45}) == []
+    assert findings_of("start-out-of-range", hinge(joint=limited), joints={"swing": 45}) == []
     for cure in ({"joints": {"swing": 0.7854}}, {"joints": {"swing": 45}, "units": "degrees"}):
-        assert told("degrees", hinge(joint=limited), **cure) == []
-    assert len(told("degrees", hinge(), joints={"swing": 90})) == 1
+        assert findings_of("degrees", hinge(joint=limited), **cure) == []
+    assert len(findings_of("degrees", hinge(), joints={"swing": 90})) == 1
     for value in (2.5, 400.0):  # a little outside; in degrees outside too
-        assert told("degrees", hinge(joint=limited), joints={"swing": value}) == []
-        assert len(told("start-out-of-range", hinge(joint=limited), joints={"swing": value})) == 1
+        assert findings_of("degrees", hinge(joint=limited), joints={"swing": value}) == []
+        assert (
+            len(findings_of("start-out-of-range", hinge(joint=limited), joints={"swing": value}))
+            == 1
+        )
 
 
 # Actuators that no law can own ------------------------------------------------------------------
@@ -171,7 +168,7 @@ def test_angles_that_look_like_degrees() -> None:
 def test_position_actuators_under_a_controller_name_the_ways_out(tmp_path: Path) -> None:
     scene = scene_of(tmp_path, arm(SERVOS), ", components: [{type: PDController, kp: 7, kv: 1}]")
     (finding,) = found(mjrig.World(scene), "owns-nothing")
-    assert "use_motors: true on the actor" in finding.fix
+    assert "use_motors: true" in finding.fix
     scene["r"].assign(pasted("use_motors: true"))
     world = mjrig.World(scene)
     assert found(world, "owns-nothing") == []
@@ -215,7 +212,7 @@ def test_links_of_a_urdf_that_are_not_fused(tmp_path: Path, name: str) -> None:
 
 
 def test_static_bodies_of_an_mjcf_are_meant(tmp_path: Path) -> None:
-    assert told("static-links", CHAIN) == []
+    assert findings_of("static-links", CHAIN) == []
 
 
 def test_the_findings_are_of_a_world_that_stays_as_it_is() -> None:

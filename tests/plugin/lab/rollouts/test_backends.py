@@ -88,9 +88,7 @@ def test_a_broken_executor_of_somebody_else_is_the_end() -> None:
 
     with (
         open_pool(Inline()) as pool,
-        refused(
-            "the executor broke: a worker died; finished tasks are kept, run it again to resume"
-        ),
+        refused("the executor broke: a …"),
     ):
         run(pool, [["a"]], broken)
 
@@ -125,14 +123,14 @@ def test_an_executor_of_somebody_else_stays_open() -> None:
 
 
 def test_wrong_executors_are_refused() -> None:
-    with refused("unknown executor 'process'; did you mean 'processes'?"), open_pool("process"):
+    with refused("unknown executor 'process'; did you … 'processes'?"), open_pool("process"):
         pass
-    with refused("the number of workers must be >= 1, got 0"), open_pool("threads", 0):
+    with refused("the number of workers … >= 1, … 0"), open_pool("threads", 0):
         pass
-    message = "the executor dask needs a scheduler, as in tcp://192.168.1.5:8786"
+    message = "the executor dask needs … tcp://192.168.1.5:8786"
     with refused(message), open_pool("dask"):
         pass
-    with refused("a scheduler is for the executor dask, not for threads"):
+    with refused("a scheduler is for …"):
         with open_pool("threads", scheduler="tcp://x:1"):
             pass
 

@@ -15,6 +15,7 @@ from mjrig.lab.rollouts.worker import evaluate
 from mjrig.lab.sweep.runner import examine, sweep
 from mjrig.lab.sweep.search_space import Choices, Space
 from tests.plugin.lab.sweep.swept import KP, KV, hinge_scene
+from tests.wording import matches, regex
 
 SCENES = Path(str(files("mjrig.config").joinpath("scenes")))
 
@@ -97,12 +98,12 @@ def test_divergence_in_the_very_first_step_is_seen_both_ways(tmp_path: Path) -> 
 def test_noise_needs_setpoints_that_nobody_else_writes() -> None:
     scene = mjrig.Scene.load(SCENES / "quadruped_trot.yaml")
     gains = [Choices("quadruped.pd.kp", (40,))]
-    with pytest.raises(mjrig.PropertyError, match=r"^noise: the setpoints of quadruped belong to"):
+    with pytest.raises(
+        mjrig.PropertyError, match="^" + regex("noise: the setpoints of quadruped …")
+    ):
         examine(scene, gains, FreeRun(0.1), randomisation=Randomisation(noise=0.1))
     plan = examine(scene, gains, FreeRun(0.1))
-    assert plan.why_not_batched == (
-        "quadruped.TrotGait runs in Python between steps; a batch cannot run it"
-    )
+    assert matches(plan.why_not_batched, "quadruped.TrotGait runs in Python between steps; …")
 
 
 def test_what_only_a_policy_or_a_free_base_feels_is_refused_without(tmp_path: Path) -> None:

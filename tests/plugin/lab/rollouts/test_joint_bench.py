@@ -234,13 +234,13 @@ def test_divergence_is_told_instead_of_numbers() -> None:
 
 def test_an_unknown_actuator_is_refused_with_the_nearest() -> None:
     bench = Bench(make_world(hinge(), [PDController()]))
-    with refused(BindingError, "robot has no actuator 'driv'; did you mean 'drive'?"):
+    with refused(BindingError, "robot has no actuator 'driv'; … 'drive'?"):
         bench.run("robot", ["driv"], Signal())
 
 
 def test_an_actuator_without_a_law_is_refused() -> None:
     bench = Bench(make_world(GRIPPER, [PDController(actuators="leg")]))
-    with refused(BindingError, "robot.grip: drives the tendon 'grip', not a joint"):
+    with refused(BindingError, "robot.grip: drives the tendon 'grip', not …"):
         bench.run("robot", ["grip"], Signal())
 
 

@@ -116,11 +116,11 @@ def test_cases_are_written_too(tmp_path: Path) -> None:
 
 def test_a_running_world_and_an_unknown_scenario_are_refused(tmp_path: Path) -> None:
     world = mjrig.World(hinge_scene(tmp_path))
-    with refused("an experiment in a running world has no file; use LocalScene.of(scene)"):
+    with refused("an experiment in a … LocalScene.of(scene)"):
         experiment_data(Experiment(LiveWorld(world), FreeRun(), "arm"))
     data = experiment_data(hinge_experiment(tmp_path))
     data["scenario"]["kind"] = "FreeRum"
-    with refused("unknown scenario 'FreeRum'; did you mean 'FreeRun'?"):
+    with refused("unknown scenario 'FreeRum'; did you … 'FreeRun'?"):
         read_experiment(data)
 
 
@@ -156,7 +156,7 @@ def test_an_ended_run_keeps_its_first_rollouts(tmp_path: Path) -> None:
 
 
 def test_unknown_back_ends_are_refused(tmp_path: Path) -> None:
-    with refused("unknown executor 'thread'; did you mean 'threads'?"):
+    with refused("unknown executor 'thread'; did you … 'threads'?"):
         list(run(hinge_experiment(tmp_path), backend="thread"))
     assert set(BACKENDS) == {"auto", "inline", "batch", "threads", "processes", "dask", "warp"}
 

@@ -34,12 +34,12 @@ def test_a_missing_metric_makes_it_infinite() -> None:
 
 @pytest.mark.parametrize("text", ["", "rmse effort", "2", "rmse*2", "rmse +"])
 def test_what_is_no_sum_is_refused(text: str) -> None:
-    with refused(f"{text!r} is not a sum of metrics; write rmse, or rmse + 0.01*effort"):
+    with refused(f"{text!r} is not a sum … + 0.01*effort"):
         Objective.read(text, METRICS)
 
 
 def test_an_unknown_metric_is_refused_with_the_nearest_one() -> None:
-    with refused("unknown metric 'rsme'; did you mean 'rmse'?"):
+    with refused("unknown metric 'rsme'; did you … 'rmse'?"):
         Objective.read("effort + rsme", METRICS)
     with refused("unknown metric 'open'; available: rmse, effort, travel"):
         Objective.read("open('x')", METRICS)
@@ -124,7 +124,7 @@ def test_only_a_step_has_the_numbers_of_a_step() -> None:
 
 def test_a_pattern_that_no_joint_matches_is_refused(tmp_path: Path) -> None:
     world = mjrig.World(hinge_scene(tmp_path))
-    with refused("'swong' matches no actuator or joint; did you mean 'swing'?"):
+    with refused("'swong' matches no actuator or … 'swing'?"):
         SignalTest(joints=("swong",)).run(WorldHost(world, "arm"), Randomisation(), [Variation()])
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import mjrig
+from tests.wording import matches
 from tests.worlds import hinge
 
 KP = "arm.PDController.kp"
@@ -36,4 +37,4 @@ def refused(message: str) -> Iterator[None]:
     """Expect an error of mjrig with exactly this message."""
     with pytest.raises(mjrig.MjrigError) as caught:
         yield
-    assert str(caught.value) == message
+    assert matches(caught.value, message)

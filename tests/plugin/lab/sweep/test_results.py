@@ -80,10 +80,7 @@ def test_results_of_something_else_are_not_mixed_by_accident(tmp_path: Path) -> 
     with table(tmp_path):
         pass
     other = {"scene": "xyz", "test": "FreeRun"}
-    with refused(
-        f"{tmp_path}: holds results of something else: scene changed; choose another folder, "
-        "or mix them on purpose with --mix"
-    ):
+    with refused(f"{tmp_path}: holds results of something … --mix"):
         table(tmp_path, about=other).__enter__()
     with table(tmp_path, about=other, mix=True) as mixed:
         assert len(mixed) == 0
@@ -94,8 +91,8 @@ def test_other_columns_are_refused(tmp_path: Path) -> None:
         pass
     with refused(
         f"{tmp_path / 'results.csv'}: has the columns task, seed, kp, rmse, seconds, engine, "
-        "status, error; these results have task, seed, kv, rmse, seconds, engine, status, error; "
-        "choose another folder"
+        f"status, error; "
+        "these … task, seed, kv, rmse, seconds, engine, status, error; …"
     ):
         ResultsFile(tmp_path, ["kv"], ["rmse"], ABOUT).__enter__()
 
@@ -105,15 +102,13 @@ def test_a_damaged_line_is_named(tmp_path: Path) -> None:
         found.add(outcome(1, 0.1))
     text = found.path.read_text()
     found.path.write_text(text + "abc,0\n")
-    with refused(
-        f"{found.path}:3: has 2 columns instead of 8; remove the line, its task runs again"
-    ):
+    with refused(f"{found.path}:3: has 2 columns instead of 8; …"):
         table(tmp_path).__enter__()
 
 
 def test_two_processes_do_not_write_to_one_table(tmp_path: Path) -> None:
     with table(tmp_path) as found:
-        with refused(f"{found.path}: another process is writing to it"):
+        with refused(f"{found.path}: another process is writing …"):
             table(tmp_path).__enter__()
 
 
@@ -187,7 +182,7 @@ def test_an_objective_with_weights_is_written_out(tmp_path: Path) -> None:
 def test_a_heat_map_needs_two_parameters_that_vary(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     ranking = sample([{"a": 1, "b": 1}, {"a": 2, "b": 1}], [0.1, 0.2]).ranking(GOAL)
-    with refused("a heat map needs two parameters that vary"):
+    with refused("a heat map needs …"):
         heat_map(tmp_path / "x.png", ranking, ["a", "b"], "rmse")
     with pytest.raises(mjrig.MjrigError, match="no point succeeded"):
         parallel_coordinates(tmp_path / "x.png", [], ["a"], "rmse")

@@ -20,6 +20,7 @@ from mjrig.lab.sweep.runner import sweep
 from mjrig.lab.sweep.search_space import Choices, Range, Space
 from tests.campaign import CAMPAIGN, Tally
 from tests.plugin.lab.sweep.swept import KP, KV, hinge_scene, refused
+from tests.wording import matches, mentions
 
 SHORT = FreeRun(0.2)
 STIFF = Space((Choices(KP, (20, 40, 80)), Choices(KV, (2, 4))))
@@ -125,10 +126,7 @@ def test_another_scene_or_test_is_not_mixed_in_by_accident(tmp_path: Path) -> No
     sweep(path, STIFF, SHORT, executor="inline", output=out)
     model = tmp_path / "arm.xml"
     model.write_text(model.read_text().replace('mass="1"', 'mass="2"'))
-    with refused(
-        f"{out}: holds results of something else: scene, test changed; choose another folder, "
-        "or mix them on purpose with --mix"
-    ):
+    with refused(f"{out}: holds results of something … --mix"):
         sweep(path, STIFF, FreeRun(0.3), executor="inline", output=out)
     mixed = sweep(path, STIFF, SHORT, executor="inline", output=out, mix=True)
     assert mixed.kept == 0
@@ -171,19 +169,19 @@ def test_a_killed_sweep_goes_on_and_leaves_nobody_behind(tmp_path: Path, tally: 
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("arm.PDController.kpp", "PDController has no property 'kpp'; did you mean 'kp'?"),
-        ("leg.PDController.kp", "the scene has no actor 'leg'; available: arm"),
-        ("arm.PDController.kp[knee]", "arm.PDController.kp: 'knee' matches no actuator or joint "
-         "of 'arm'; available: drive, swing"),
-        ("arm.PDController.decimation[swing]", "arm.PDController.decimation[swing]: "
-         "'arm.PDController.decimation' is not one value per actuator that a running world can "
-         "change; leave out the brackets"),
+        ("arm.PDController.kpp", "PDController has no property 'kpp'; did … 'kp'?"),
+        ("leg.PDController.kp", "the scene has no … 'leg'; …"),
+        ("arm.PDController.kp[knee]",
+         "arm.PDController.kp: 'knee' matches no actuator or … 'arm'; …"),
+        ("arm.PDController.decimation[swing]",
+         "arm.PDController.decimation[swing]: 'arm.PDController.decimation' is not one "
+         "value …"),
     ],
 )  # fmt: skip
 def test_a_wrong_path_shows_before_the_work_begins(tmp_path: Path, name: str, message: str) -> None:
     with pytest.raises(mjrig.MjrigError) as caught:
         sweep(hinge_scene(tmp_path), Space((Choices(name, (1, 2)),)), output=tmp_path / "out")
-    assert message in str(caught.value)
+    assert mentions(str(caught.value), message)
     assert not (tmp_path / "out").exists()
 
 
@@ -191,7 +189,7 @@ def test_a_wrong_value_shows_before_the_work_begins(tmp_path: Path) -> None:
     space = Space(ranges=(Range(KP, -5.0, 5.0),), samples=3)
     with pytest.raises(mjrig.PropertyError, match=r"kp: must be >= 0 N·m/rad, got -5"):
         sweep(hinge_scene(tmp_path), space, SHORT)
-    with refused("the number of seeds must be >= 1, got 0"):
+    with refused("the number of seeds … >= 1, … 0"):
         sweep(hinge_scene(tmp_path), STIFF, SHORT, seeds=0)
 
 
@@ -209,7 +207,7 @@ def test_what_fails_in_the_work_is_told_in_its_row(tmp_path: Path) -> None:
 def test_a_scene_without_a_controller_has_nothing_to_test(tmp_path: Path) -> None:
     path = hinge_scene(tmp_path)
     path.write_text(path.read_text().partition("    components")[0])
-    with refused("no actor of the scene has a bound controller; nothing to test"):
+    with refused("no actor of the …"):
         sweep(path, Space((Choices("sim.timestep", (0.001, 0.002)),)), SHORT)
 
 
@@ -219,7 +217,7 @@ def test_of_two_actors_one_must_be_named_unless_the_parameters_do(tmp_path: Path
     actor = text.partition("actors:\n")[2]
     path.write_text(text + actor.replace("name: arm", "name: leg"))
     steps = Space((Choices("sim.timestep", (0.001, 0.002)),))
-    with refused("choose the actor under test with actor: arm, leg"):
+    with refused("choose the actor under …"):
         sweep(path, steps, SHORT)
     assert sweep(path, steps, SHORT, actor="leg", executor="inline").plan.experiment.actor == "leg"
     stiff = Space((Choices("leg.PDController.kp", (20, 40)),))
@@ -281,16 +279,15 @@ def test_the_best_values_go_into_a_scene_of_the_same_folder(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ((), "nothing to sweep; give --grid, --range with --sample, or --randomise with --seeds"),
+        ((), "nothing to sweep; give --grid, --range … --sample, … --randomise … --seeds"),
         (("--grid", f"{KP}=1,2", "--signal", "steep"),
-         "unknown test signal 'steep'; did you mean 'step'?"),
+         "unknown test signal 'steep'; did … 'step'?"),
         (("--grid", f"{KP}=1,2", "--metric", "rise_time"),
          "unknown metric 'rise_time'; available: rmse, worst_rmse, effort, saturation, "
          "travel, fell"),
         (("--grid", f"{KP}=1,2", "--joint", "swing"), "--joint and --together are for --signal"),
         (("--grid", "sim.timestep=0.001,0.002", "--best", "best.yaml"),
-         "a preset holds gains of arm, and sim.timestep is not a gain; write the best into a scene "
-         "instead"),
+         "a preset holds gains … sim.timestep …"),
     ],
 )  # fmt: skip
 def test_the_command_tells_what_is_wrong_on_one_line(
@@ -302,7 +299,7 @@ def test_the_command_tells_what_is_wrong_on_one_line(
     else:
         code = run_command(path, *words)
     assert code == 1
-    assert capsys.readouterr().err == f"mjrig: {message}\n"
+    assert matches(capsys.readouterr().err, f"mjrig: {message}\n")
 
 
 def test_a_signal_is_swept_by_the_command(

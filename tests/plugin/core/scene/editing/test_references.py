@@ -10,6 +10,7 @@ import pytest
 
 import mjrig
 from mjrig.components import MotorActuator, PDController
+from tests.wording import regex
 from tests.worlds import refused
 
 ARM = """
@@ -309,7 +310,7 @@ def test_what_names_copies_follows(folder: Path) -> None:
         "- {name: cat, model: arm.xml, attach: {to: wolf_1/end}}",
     ]
     assert run(scene) == before
-    with refused(mjrig.PropertyError, "the scene has an actor or frame 'wolf_0' already"):
+    with refused(mjrig.PropertyError, "the scene has an … 'wolf_0' …"):
         scene.rename("cat", "wolf_0")
 
 
@@ -340,8 +341,7 @@ def test_an_authored_actuator_is_renamed_by_the_name_it_was_given(folder: Path) 
     assert run(scene) == before
     with refused(
         mjrig.PropertyError,
-        "'n_(0)' is one of 2 made from r.actuators[0] (MotorActuator 'n'); "
-        "it has no name of its own",
+        "'n_(0)' is one of 2 made … r.actuators[0] (MotorActuator 'n'); …",
     ):
         scene.rename("r.n_(0)", "first")
 
@@ -403,12 +403,12 @@ def test_what_is_included_is_renamed_in_its_own_file(folder: Path) -> None:
     own = "actors: [{name: o, model: arm.xml, attach: {to: x_left/tip}}]\n"
     scene = parsed("mjrig: 1\ninclude: [{file: scene.yaml, prefix: x_}]\n" + own, folder)
     for path in ("x_left", "x_bench", "x_arms"):
-        with pytest.raises(mjrig.PropertyError, match="it is in an included file"):
+        with pytest.raises(mjrig.PropertyError, match=regex("it is in an …")):
             scene.rename(path, "y")
     for edit in (partial(scene.rename, "x_left.tip", "y"), partial(scene.remove, "x_left.cable")):
         with pytest.raises(mjrig.PropertyError, match=r"'x_left' comes from 'scene\.yaml'"):
             edit()
-    with refused(mjrig.PropertyError, "the scene has an actor or frame 'x_left' already"):
+    with refused(mjrig.PropertyError, "the scene has an … 'x_left' …"):
         scene.rename("o", "x_left")
 
 
@@ -420,7 +420,9 @@ def test_an_included_file_that_names_ours_keeps_the_name(folder: Path) -> None:
     scene = parsed(text, folder)
     mjrig.World(scene).step(1)
     for edit in (partial(scene.rename, "robot", "other"), partial(scene.remove, "robot")):
-        with pytest.raises(mjrig.PropertyError, match=r"'robot' is named by tool\.attach\.to in "):
+        with pytest.raises(
+            mjrig.PropertyError, match=regex("'robot' is named by tool.attach.to in ")
+        ):
             edit()
     assert scene.to_text() == text
 
@@ -649,15 +651,13 @@ def test_a_draw_follows_no_other_component_of_the_name(folder: Path) -> None:
 
 
 def test_a_model_that_would_not_work_any_more_keeps_its_element(scene: mjrig.Scene) -> None:
-    with pytest.raises(
-        mjrig.PropertyError, match=r"geom 'thick' of 'left' cannot be removed: .*mass"
-    ):
+    with pytest.raises(mjrig.PropertyError, match=regex("geom 'thick' of 'left' cannot be …mass")):
         scene.remove("left.thick")
     assert scene.to_text() == SCENE
 
 
 def test_an_unknown_wish_about_dependents_is_refused(scene: mjrig.Scene) -> None:
-    message = "dependents must be 'refuse' or 'remove', got 'keep'"
+    message = "dependents must be 'refuse' or 'remove', … 'keep'"
     with refused(mjrig.PropertyError, message):
         scene.remove("left", dependents="keep")
 

@@ -10,7 +10,8 @@ import yaml
 
 import mjrig
 from mjrig.core.findings import Finding, Level, Remedy
-from mjrig.core.names import Slots, literal
+from mjrig.core.names import literal
+from mjrig.core.patterns import Slots
 from mjrig.core.properties.per_actuator import DEFAULT
 from mjrig.core.sim.plant_parameters import plant_of
 from mjrig.lab.findings.remedies import apply

@@ -18,6 +18,7 @@ from mjrig.lab.replay.diagnosis.joint_order import (
     with_signs,
 )
 from tests.plugin.lab.replay.recorded import BIPED, biped, from_world, wave
+from tests.wording import matches, mentions
 from tests.worlds import GRIPPER, hinge, make_scene, make_world, make_worlds, pd_of, refused
 
 STEPS = 200
@@ -65,8 +66,8 @@ def test_the_first_seconds_are_those_of_a_shorter_run(execution: str, steps: int
 def test_seconds_that_a_recording_has_not_are_said(run: Recording) -> None:
     result = mjrig.replay(run, biped(), duration=3.0)
     assert result.bit_exact
-    assert "the recording ends after 0.4 s; 3 s were asked for" in result.notes
-    with refused(mjrig.RecordingError, f"{run.path}: 0 s is less than one step of 0.002 s"):
+    assert mentions(result.notes, "the recording ends after 0.4 … 3 …")
+    with refused(mjrig.RecordingError, f"{run.path}: 0 s is less than … 0.002 …"):
         mjrig.replay(run, biped(), duration=0.0)
 
 
@@ -106,7 +107,7 @@ def test_nothing_to_command_is_refused() -> None:
     ball = """<mujoco><worldbody><body><freejoint name="root"/><geom size="0.1"/></body>
       </worldbody></mujoco>"""
     run = from_world(make_world(ball), 3)
-    told = "run.h5: 'robot' has no actuators; replay it in the mode kinematic"
+    told = "run.h5: 'robot' has no actuators; replay …"
     with refused(mjrig.RecordingError, told):
         mjrig.replay(run, make_world(ball))
 
@@ -116,7 +117,7 @@ def test_a_recording_without_a_row_is_refused(run: Recording, mode: str) -> None
     actor = run.actors["robot"]
     none = replace(actor, step=actor.step[:0], time=actor.time[:0], qpos=actor.qpos[:0])
     cut = replace(run, steps=0, actors={"robot": none})
-    with refused(mjrig.RecordingError, "run.h5: it has no rows of 'robot'"):
+    with refused(mjrig.RecordingError, "run.h5: it has no rows … 'robot'"):
         mjrig.replay(cut, biped(), mode=mode)
 
 
@@ -210,12 +211,12 @@ def test_sides_that_are_swapped_in_states_and_setpoints_are_found(run: Recording
     swapped = with_names(run, "robot", order)
     swapped = replace(swapped, states=None)
     result = mjrig.replay(swapped, biped())
-    assert result.diagnosis[0].here == "joints and setpoints: left and right swapped"
+    assert matches(result.diagnosis[0].here, "joints and setpoints: left …")
 
 
 def test_a_permuted_order_is_found(run: Recording) -> None:
     result = mjrig.replay(with_order(run, "robot", np.array([1, 2, 3, 0])), biped())
-    assert result.diagnosis[0].here == "setpoints: as setpoints fit what was measured"
+    assert matches(result.diagnosis[0].here, "setpoints: as setpoints fit what …")
 
 
 def test_a_wrong_sign_is_found(run: Recording) -> None:
@@ -304,7 +305,7 @@ def test_what_commands_by_itself_is_switched_off_meanwhile(run: Recording) -> No
     world["robot"].add_component(Shaker())
     result = mjrig.replay(run, world)
     assert result.bit_exact
-    assert "robot.Shaker was disabled during the replay" in result.notes
+    assert mentions(result.notes, "robot.Shaker was disabled during the …")
     shaker = world["robot"].components[1]
     assert isinstance(shaker, Shaker) and shaker.enabled
     assert len(world["robot"].components) == 2
@@ -316,7 +317,7 @@ def test_somebody_elses_lease_is_respected(run: Recording) -> None:
         world["robot"].take(holder="me"),
         refused(
             mjrig.LeaseError,
-            "robot: 'left_hip' is held by 'me' (SCRIPT); release that lease first",
+            "robot: 'left_hip' is held by 'me' (SCRIPT); release …",
         ),
     ):
         mjrig.replay(run, world)
@@ -390,10 +391,7 @@ def test_only_the_time_before_a_reset_is_replayed(run: Recording) -> None:
     result = mjrig.replay(cut, biped())
     assert result.bit_exact
     assert result.duration == pytest.approx(0.24)
-    assert (
-        "the state was reset after 0.24 s of 0.4 s: only the time before that is replayed"
-        in result.notes
-    )
+    assert mentions(result.notes, "the state was reset … 0.24 … 0.4 …")
 
 
 # Refusals -----------------------------------------------------------------------------------------
@@ -402,8 +400,7 @@ def test_only_the_time_before_a_reset_is_replayed(run: Recording) -> None:
 def test_another_timestep_is_refused(run: Recording) -> None:
     with refused(
         mjrig.RecordingError,
-        "run.h5: was recorded with a timestep of 0.002 s, the world has 0.001 s; set sim.timestep "
-        "to 0.002, or allow resampling (--resample)",
+        "run.h5: was recorded with a … 0.002 … 0.001 … sim.timestep … 0.002, … (--resample)",
     ):
         mjrig.replay(run, biped(sim={"timestep": 0.001}))
 
@@ -421,8 +418,7 @@ def test_another_timestep_can_be_allowed_and_is_diagnosed(run: Recording, tmp_pa
 def test_a_rate_that_is_no_multiple_is_refused(run: Recording) -> None:
     with refused(
         mjrig.RecordingError,
-        "run.h5: its timestep of 0.002 s is no multiple of the world's 0.0015 s, nor the other way "
-        "round: setpoints would not fall on steps",
+        "run.h5: its timestep of 0.002 s … 0.0015 …",
     ):
         mjrig.replay(run, biped(sim={"timestep": 0.0015}), resample=True)
 
@@ -430,9 +426,8 @@ def test_a_rate_that_is_no_multiple_is_refused(run: Recording) -> None:
 def test_another_robot_is_refused(run: Recording) -> None:
     with refused(
         mjrig.RecordingError,
-        "run.h5: the recorded 'robot' is another robot than 'robot' here: 0 of its 4 joints are "
-        "here, missing: "
-        "left_hip, left_knee, right_hip, right_knee; here without a match: swing",
+        "run.h5: the recorded 'robot' is another … 'robot' … 0 … 4 … left_hip, "
+        "left_knee, right_hip, right_knee; …",
     ):
         mjrig.replay(run, make_world(hinge(), [PDController()]))
 
@@ -441,17 +436,17 @@ def test_a_recording_without_setpoints_is_refused(run: Recording) -> None:
     bare = replace(run, actors={"robot": replace(run.actors["robot"], commands=None)})
     with refused(
         mjrig.RecordingError,
-        "run.h5: no setpoints of 'robot' were recorded; replay it in the mode kinematic",
+        "run.h5: no setpoints of 'robot' were …",
     ):
         mjrig.replay(bare, biped())
 
 
 def test_a_robot_without_actuators_is_refused() -> None:
     run = from_world(make_world(hinge(), [PDController()]), 10)
-    with refused(mjrig.RecordingError, "run.h5: none of the actuators of 'robot' is here"):
+    with refused(mjrig.RecordingError, "run.h5: none of the actuators … 'robot' …"):
         mjrig.replay(run, make_world(hinge(actuator="")))
 
 
 def test_an_unknown_mode_is_refused(run: Recording) -> None:
-    with refused(mjrig.RecordingError, "unknown mode 'target'; did you mean 'targets'?"):
+    with refused(mjrig.RecordingError, "unknown mode 'target'; did you … 'targets'?"):
         mjrig.replay(run, biped(), mode="target")

@@ -8,7 +8,7 @@ import numpy as np
 import yaml
 
 import mjrig
-from mjrig.core.names import Slots
+from mjrig.core.patterns import Slots
 from mjrig.data.recording.readers import read_recording
 from mjrig.lab.replay.diagnosis.joint_order import mirrored
 from tests.plugin.lab.replay.sabotage.fixtures import Fixture

@@ -29,7 +29,7 @@ from mjrig.components.importers.yaml_writer import (
     write_policy,
 )
 from mjrig.components.policies.policy_file import PolicyFile
-from mjrig.core.errors import BindingError, SceneError
+from mjrig.core.errors import BindingError, SceneError, option, phrase
 from mjrig.core.files.atomic_writes import write_atomically
 from mjrig.core.findings import Finding, Level, note
 from mjrig.core.names import suggestion
@@ -135,7 +135,7 @@ def _check_outputs(scene: Path, policy: Path, overwrite: bool) -> None:
         raise SceneError(f"{scene.parent}: is not a folder")
     for path in (scene, policy, motion_of(policy)):
         if path.exists() and not overwrite:
-            raise SceneError(f"{path} is there already; --overwrite replaces it")
+            raise SceneError(f"{path}: exists already; " + phrase("overwrite"))
 
 
 def _write(imported: Imported, *, copy: bool) -> None:
@@ -209,7 +209,7 @@ def _overridden(found: FoundPolicy, robot: Robot, overrides: Overrides) -> Found
     if overrides.joints:
         if len(overrides.joints) != found.count:
             raise SceneError(
-                f"--joints has {len(overrides.joints)} names, the policy {found.count}"
+                option("joints") + f" has {len(overrides.joints)} names, the policy {found.count}"
             )
         changes |= {"names": overrides.joints, "motors": ()}
         notes.append("joints are those of --joints")
@@ -232,7 +232,7 @@ def _overridden(found: FoundPolicy, robot: Robot, overrides: Overrides) -> Found
 
 def _each(flag: str, values: Sequence[float], count: int) -> list[float]:
     if len(values) not in (1, count):
-        raise SceneError(f"--{flag} has {len(values)} values, needs 1 or {count}")
+        raise SceneError(option(flag) + f" has {len(values)} values, needs 1 or {count}")
     return [*values] * count if len(values) == 1 else [*values]
 
 
@@ -244,7 +244,7 @@ def _with_default(found: FoundPolicy, robot: Robot, overrides: Overrides) -> dic
         lacking = [j for j in joints if j not in pose]
         if lacking:
             raise SceneError(
-                f"--default {overrides.default}: the keyframe has no joint {lacking[0]!r}"
+                option("default", overrides.default) + f": the keyframe has no joint {lacking[0]!r}"
             )
         values = [pose[j] for j in joints]
     else:
@@ -275,7 +275,7 @@ def _known(robot: Robot, flag: str, name: str) -> str:
     names = robot.articulation.keyframes
     if name not in names:
         hint = suggestion(name, names) if names else "the model has none"
-        raise SceneError(f"--{flag} {name}: there is no such keyframe; {hint}")
+        raise SceneError(option(flag, name) + f": there is no such keyframe; {hint}")
     return name
 
 

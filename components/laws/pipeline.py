@@ -287,7 +287,7 @@ class Pipeline(CheckedAttributes, DeclaredMemory):
         parts: list[Any] = [law, *([delay] if delay is not None else []), *clamps]
         for part in parts:
             if part._space is not None:  # it keeps buffers and, a delay, its place in the memory
-                raise ValueError(f"{part!r} is part of another pipeline; pass a copy()")
+                raise ValueError(f"{part!r} is part of another pipeline; use a copy")
             part.spread_over(slots)
         space = PipelineSpace(size, batch, np.dtype(dtype).type)
         self._assemble(space, law, delay, clamps, None)

@@ -1,21 +1,21 @@
 """The check panel: findings of the pre-flight, renewed after every edit, and the binding table."""
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from imgui_bundle import imgui
 
-from mjrig.core.findings import Finding, Level, Remedy
+from mjrig.core.findings import Finding, Level
 from mjrig.core.scene.editing.scene import Scene
 from mjrig.core.sim.world import World
 from mjrig.editor.session.background import Background
 from mjrig.editor.session.state import EditorState
-from mjrig.editor.text import tr
+from mjrig.editor.text import error_text, tr
 from mjrig.editor.ui.colours import AMBER, GREEN, GREY, RED
 from mjrig.editor.ui.panel import Panel
+from mjrig.editor.ui.remedies import draw_remedies
 from mjrig.editor.ui.report_view import draw_table
 from mjrig.lab.check.preflight import binding_table, findings
-from mjrig.lab.findings.remedies import apply
 from mjrig.lab.report.content import ReportTable
 
 # Preflight ----------------------------------------------------------------------------------------
@@ -79,7 +79,7 @@ class Preflight:
             )
 
     def _take(self, work: Background[Checked]) -> None:
-        self.problem = "" if work.error is None else str(work.error)
+        self.problem = "" if work.error is None else error_text(work.error)
         self.latest = work.result() if work.error is None else None
 
     @property
@@ -151,36 +151,9 @@ class CheckPanel(Panel):
             imgui.push_style_color(imgui.Col_.text, GREY)
             imgui.text_wrapped(finding.fix)
             imgui.pop_style_color()
-        self._remedies(finding)
-        imgui.unindent()
-
-    def _remedies(self, finding: Finding) -> None:
-        """A button for each way out; without one, why there is none."""
-        if finding.by_hand:
-            imgui.push_style_color(imgui.Col_.text, GREY)
-            imgui.text_wrapped(tr("by hand: {why}", why=finding.by_hand))
-            imgui.pop_style_color()
         # While an edit is being checked, the findings are those of the scene before it.
-        imgui.begin_disabled(self.preflight.is_running)
-        for i, remedy in enumerate(finding.remedies):
-            label = tr("Fix: {remedy}", remedy=remedy.text)
-            if i and _fits(label):
-                imgui.same_line()
-            if imgui.small_button(f"{label}###fix{i}"):
-                self.fix(finding, remedy)
-            edits = "\n".join(map(str, remedy.edits))
-            imgui.set_item_tooltip(tr("One edit, which can be undone:\n{edits}", edits=edits))
-        imgui.end_disabled()
-
-    def fix(self, finding: Finding, remedy: Remedy) -> bool:
-        """Make a remedy, as one edit; returns whether the scene took it."""
-
-        def edit() -> None:
-            name = tr("Fix {where}: {remedy}", where=finding.where, remedy=remedy.text)
-            with self.state.session.edit(name) as scene:
-                apply([replace(finding, remedies=(remedy,))], scene)
-
-        return self.state.attempt(edit, "check")
+        draw_remedies(self.state, finding, field="check", enabled=not self.preflight.is_running)
+        imgui.unindent()
 
     def _select(self, finding: Finding) -> None:
         """Select what a finding is about; joints and actuators by their own pages."""
@@ -194,11 +167,3 @@ class CheckPanel(Panel):
             kind = "actuator:" if name in actuators else "joint:" * (name in robot.joint_names)
             paths.append(f"{finding.actor}.{kind}{name}")
         self.state.selection.paths = paths or [finding.actor]
-
-
-def _fits(label: str) -> bool:
-    """Whether a small button still fits behind the last one."""
-    style = imgui.get_style()
-    width = imgui.calc_text_size(label).x + 2.0 * style.frame_padding.x + style.item_spacing.x
-    right = imgui.get_cursor_screen_pos().x + imgui.get_content_region_avail().x
-    return imgui.get_item_rect_max().x + width < right

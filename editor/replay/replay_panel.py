@@ -7,10 +7,8 @@ from pathlib import Path
 
 from imgui_bundle import imgui
 
-from mjrig.core.findings import Finding
 from mjrig.editor.replay.playback import MODES, RATES, Replaying, parse_hints
 from mjrig.editor.replay.recorded_plot import RecordedPlot
-from mjrig.editor.replay.replay_fix import fix
 from mjrig.editor.replay.replay_job import CompareJob, ReplayAnswer
 from mjrig.editor.session.job_runner import Finished, Runner
 from mjrig.editor.session.state import EditorState
@@ -21,6 +19,7 @@ from mjrig.editor.ui.layout import px, size
 from mjrig.editor.ui.number_cell import whole_number_cell
 from mjrig.editor.ui.panel import Panel
 from mjrig.editor.ui.path_dialog import PathDialog
+from mjrig.editor.ui.remedies import draw_remedies
 from mjrig.editor.ui.report_view import draw_report
 from mjrig.lab.replay.source import SUFFIXES
 from mjrig.lab.report.html_page import write_report
@@ -304,13 +303,6 @@ class ReplayPanel(Panel):
         draw_report(answer.report, partial(self._offer_fix, answer))
 
     def _offer_fix(self, answer: ReplayAnswer, i: int) -> None:
-        finding = answer.diagnosis[i]
-        if finding.edits:
-            if imgui.small_button(tr("Fix###fix {number}", number=i + 1)):
-                self.state.attempt(partial(self.fix, finding))
-            imgui.set_item_tooltip(tr("Make the edit that repairs it; Undo takes it back"))
-
-    def fix(self, finding: Finding) -> None:
-        """Repair a finding in the scene."""
-        for line in fix(self.state, finding, self.replaying.robot):
-            self.state.console.say(tr("fixed: {line}", line=line))
+        imgui.push_id(i)
+        draw_remedies(self.state, answer.diagnosis[i], robot=self.replaying.robot)
+        imgui.pop_id()

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from mjrig.core.errors import MjrigError
 from mjrig.core.processes.child_process import serve
+from mjrig.editor.text import error_text
 
 #: Kinds of answers: (PROGRESS, share or None, text), (DONE, result), (PROBLEM, text, traceback).
 PROGRESS, DONE, PROBLEM = "progress", "done", "problem"
@@ -31,9 +32,9 @@ def work(job: BackgroundJob, tell: Callable[[Any], None]) -> None:
         result = job.run(lambda share, text: tell((PROGRESS, share, text)))
         tell((DONE, result))
     except MjrigError as error:
-        tell((PROBLEM, str(error), ""))
+        tell((PROBLEM, error_text(error), ""))
     except Exception as error:
-        tell((PROBLEM, f"{type(error).__name__}: {error}", traceback.format_exc()))
+        tell((PROBLEM, error_text(error), traceback.format_exc()))
 
 
 if __name__ == "__main__":

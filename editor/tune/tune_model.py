@@ -13,7 +13,7 @@ from mjrig.editor.gains.gain_model import Tuning
 from mjrig.editor.session.job_runner import Finished, Runner
 from mjrig.editor.session.job_worker import BackgroundJob
 from mjrig.editor.session.state import EditorState
-from mjrig.editor.text import tr
+from mjrig.editor.text import error_text, tr
 from mjrig.editor.tune.tune_settings import (
     AssignSettings,
     FitSettings,
@@ -153,8 +153,8 @@ class Tune:
             job = self.job(task)
         except MjrigError as error:
             self.found.pop(task, None)
-            self.state.problems[key_of(task)] = str(error)
-            self.state.console.fail(f"{task}: {error}")
+            self.state.problems[key_of(task)] = error_text(error)
+            self.state.console.fail(f"{task}: {error_text(error)}")
             return False
         self.state.problems.pop(key_of(task), None)
         self._position = self.state.session.undo_stack.position
@@ -306,5 +306,5 @@ def why_no_rows(rows: Sequence[GainRow]) -> str:
     try:
         joints_of(rows)
     except PropertyError as error:
-        return str(error)
+        return error_text(error)
     return ""

@@ -78,7 +78,7 @@ class _Nesting(Property[T], Generic[T, C], ABC):
     def _adopt(self, obj: HasProperties, child: C, role: str, index: tuple[int, ...]) -> None:
         parent = child._parent
         if parent is not None and (parent, child._inside) != (obj, self.name):
-            problem = f"{child!r} already belongs to {parent.label}; pass a copy()"
+            problem = f"{child!r} already belongs to {parent.label}; use a copy"
             raise self.error(obj, problem, index)
         obj.adopt(child, role, self.name)
 
@@ -195,7 +195,7 @@ class NestedList(_Nesting[tuple[C, ...], C]):
             raise self.error(obj, f"must be a list, got {value!r}")
         components = [id(v) for v in (*present, *value) if isinstance(v, HasProperties)]
         if len(set(components)) < len(components):
-            raise self.error(obj, "has one component twice; pass a copy()")
+            raise self.error(obj, "has one component twice; use a copy")
         roles = [child._role for child in present]
         found: list[Item] = []
         for index, item in enumerate(value, len(roles)):

@@ -127,5 +127,5 @@ def _refuse_unused(mode: str, given: Mapping[str, object]) -> None:
         if value is not None:
             raise RecordingError(
                 f"{name} is for a policy in the loop, and the mode {mode} plays what was recorded; "
-                "leave it out, or replay in the mode policy (--mode policy)"
+                "leave it out, or replay in the mode policy"
             )

@@ -336,7 +336,9 @@ def test_outside_loopback_every_request_needs_the_token(stack: ExitStack) -> Non
     token = "a token of 20 letters"
     serving = stack.enter_context(served(host="0.0.0.0", token=token))
     bridge = bridge_of(serving)
-    assert "other machines can reach" in bridge.remarks[0] and bridge.remarks[0] in events(serving)
+    (remark,) = bridge.remarks
+    assert (remark.kind, remark.here) == ("open-network", "0.0.0.0")
+    assert remark.text in events(serving)
     for use, address in bridge.endpoints.items():
         bridge._sockets.endpoints[use] = address.replace("0.0.0.0", "127.0.0.1")  # type: ignore[union-attr]
     plain, web = ZmqProgram(serving), WebProgram(serving)

@@ -268,7 +268,7 @@ def test_what_is_there_is_not_overwritten_unless_asked(tmp_path: Path) -> None:
     scene = biped.write(tmp_path / "out" / "scene.yaml", "mine\n")
     with pytest.raises(mjrig.SceneError) as caught:
         gym(tmp_path)
-    assert matches(str(caught.value), f"{scene} is there already; --overwrite replaces …")
+    assert matches(str(caught.value), f"{scene}: exists already; … --overwrite …")
     assert scene.read_text() == "mine\n"
     # The motion of a policy that was there before is not the new one's.
     motion = scene.with_name("policy_motion.npz")
@@ -356,7 +356,7 @@ def test_names_of_folders_are_hints_and_refuse_nothing(
 def test_what_the_user_says_of_the_robot_is_compared_with_the_files(tmp_path: Path) -> None:
     text = biped.GYM.replace("walker", "g1")
     (said,) = found(gym(tmp_path, text, overrides=Overrides(robot="h1")), "other-robot")
-    assert matches(said.text, "the files are for … 'g1', --robot … 'h1'; …")
+    assert matches(said.text, "the files are for … 'g1', … 'h1', …")
 
 
 def test_a_model_without_actuators_is_refused_with_the_way_out(tmp_path: Path) -> None:
@@ -445,20 +445,23 @@ def test_a_default_pose_out_of_range_is_an_error_where_only_places_are_known(
 ) -> None:
     swapped = biped.GYM.replace("[-0.1, 0.3, -0.1, 0.3]", "[0.3, -0.5, 0.3, -0.5]")
     (finding,) = refused(tmp_path, swapped)
-    assert finding.kind == "default-out-of-range"
-    knees = [f"{side}_knee_joint -0.5 (range -0.1 to 2.5)" for side in ("left", "right")]
-    assert finding.here == knees
-    assert all(flag in finding.fix for flag in ("--robot", "--joints", "--default"))
+    assert (finding.kind, finding.where) == ("default-out-of-range", "robot")
+    assert finding.form == "default-out-of-range by index"
+    assert finding.here == [
+        "left_knee_joint -0.5 (range -0.1 to 2.5)",
+        "right_knee_joint -0.5 (range -0.1 to 2.5)",
+    ]
 
 
 def test_gains_that_differ_between_the_sides_are_another_order(tmp_path: Path) -> None:
     odd = biped.GYM.replace("[60, 80, 60, 80]", "[60, 60, 80, 80]")
     (finding,) = refused(tmp_path, odd)
     assert (finding.kind, finding.evidence["property"]) == ("left-right", "kp")
-    assert finding.here == [
-        "left_hip_joint 60, right_hip_joint 80", "left_knee_joint 60, right_knee_joint 80",
-    ]  # fmt: skip
-    assert all(flag in finding.fix for flag in ("--robot", "--joints"))
+    joints = [
+        "left_hip_joint 60, right_hip_joint 80",
+        "left_knee_joint 60, right_knee_joint 80",
+    ]
+    assert finding.here == joints and finding.evidence["by_index"]
 
 
 def test_a_default_pose_may_be_mirrored_but_not_lopsided(tmp_path: Path) -> None:

@@ -106,5 +106,5 @@ def test_a_scene_that_cannot_be_built_says_why(monkeypatch: Any) -> None:
         ctx.yield_(3)
 
     bench.run(fails)
-    assert bench.window.check.preflight.problem == "no such world"
+    assert bench.window.check.preflight.problem == "ValueError: no such world"
     assert bench.window.check.preflight.badge[1] is Level.ERROR

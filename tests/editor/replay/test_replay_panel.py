@@ -41,7 +41,7 @@ def bench(tmp_path: Path) -> Bench:
 
 def fixed_and_undone(ctx: Any, bench: Bench) -> tuple[str, str]:
     """The scene after the first finding was fixed, and after that was undone."""
-    ctx.item_click(PANEL + "###fix 1")
+    ctx.item_click(PANEL + "$$0/###fix0")
     fixed = bench.state.scene.to_text()
     bench.state.session.undo()
     ctx.yield_(2)
@@ -132,7 +132,7 @@ def test_fix_repairs_a_copy_of_the_policy_file_and_undo_takes_it_back(tmp_path: 
         wait_until(ctx, lambda: not panel.runner.is_busy)
         ctx.yield_(3)
         seen["finding"] = panel.answer and panel.answer.diagnosis[0]
-        ctx.item_click(PANEL + "###fix 1")
+        ctx.item_click(PANEL + "$$0/###fix0")
         ctx.yield_(2)
         seen["used"] = policy_file(bench.state.scene)
         bench.state.session.undo()

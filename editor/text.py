@@ -1,12 +1,11 @@
-"""Texts of the window: translation, messages of the library, search filter.
+"""Texts of the window: translation, errors of the library, search filter.
 
 Every text of the window goes through `tr`, so that all of them can be listed and translated.
-`window_words` rewrites a message of the library, whose remedies are for scripts and for the
-command line, in terms of what can be clicked.
 """
 
-import re
 from collections.abc import Mapping
+
+from mjrig.core.errors import MjrigError, ReaderKind
 
 # Texts --------------------------------------------------------------------------------------------
 # tr: the one way for a text into the window, so that all of them can be listed and translated.
@@ -36,40 +35,14 @@ def translate(translations: Mapping[str, str]) -> None:
     _translations.update(translations)
 
 
-# Window words -------------------------------------------------------------------------------------
-# Messages in the words of the window: what can be clicked, in place of a call or an option.
-#
-# Errors come from the library, whose remedies are for scripts and for the command line.
+# Errors -------------------------------------------------------------------------------------------
 
 
-_WORDS: tuple[tuple[str, str], ...] = (
-    (
-        r"; reload\(\) reads it, save\(overwrite=True\) replaces it",
-        "; File > Save asks which version to keep",
-    ),
-    (r"; pass --overwrite \(overwrite=True\)|; --overwrite replaces it", "; choose another name"),
-    (r", or call bind\(\)", ""),
-    (r"; pass a copy\(\)", "; add another one"),
-    (r"; choose one: --scene SCENE, or drop it on a robot in the editor", "; drop it on a robot"),
-    (r": pass its file, --scene SCENE", "; open its scene"),
-    (r"; choose a scene: --scene SCENE", "; open a scene and drop it on a robot there"),
-    (r": needs a scene to be replayed in: --scene SCENE", ": drop it on the robot it is for"),
-    (r"; choose one: policy=…, or --policy", "; leave one"),
-    (r", or allow resampling \(--resample\)", ""),
-    (r" \(--mode policy\)", ""),
-    (r"; --partial leaves it out", ""),
-    (r"; choose one with robot=…", "; drop it on one of them"),
-    (r"--evidence efforts", "Evidence: efforts"),
-    (r"--(robot|joints|scale|default|height|keyframe|rate|order|actuators)\b", r"the field \1"),
-    (r"--hint (\w*)(?:=\S*)?", r"the field \1 of the Replay panel"),
-)
-
-
-def window_words(text: str) -> str:
-    """A message as a person at the window can follow it."""
-    for written, said in _WORDS:
-        text = re.sub(written, said, text)
-    return text
+def error_text(error: BaseException) -> str:
+    """The text of an error, with ways out that can be clicked; the type of an unexpected one."""
+    if isinstance(error, MjrigError):
+        return error.worded(ReaderKind.WINDOW)
+    return f"{type(error).__name__}: {error}"
 
 
 # Text filter --------------------------------------------------------------------------------------

@@ -14,6 +14,10 @@ from pathlib import Path
 
 import pytest
 
+# As in the program: BLAS threads of several workers would wait for each other's cores. numpy reads
+# it when it is imported; workers and the programs that tests start inherit it.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 from tests.campaign import CAMPAIGN, PROGRESS, TALLY, Examples, Tally, unfinished
 
 # One GLFW per process: imgui_bundle brings its own and must come before mujoco's.

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE
 from tests.places import ROOT
 
 ENDLESS = '''"""Ended from outside."""
@@ -48,11 +49,11 @@ def test_a_campaign_that_is_ended_prints_its_table(
     with subprocess.Popen(
         command, cwd=tmp_path, env=environment, text=True, stdout=subprocess.PIPE
     ) as run:
-        deadline = time.monotonic() + 60.0
+        deadline = time.monotonic() + PATIENCE
         while not (tmp_path / "ready").exists() and time.monotonic() < deadline:
             time.sleep(0.05)
         run.send_signal(end)
-        printed, _ = run.communicate(timeout=60)
+        printed, _ = run.communicate(timeout=PATIENCE)
     row = next(line for line in printed.splitlines() if line.startswith("endless (ended"))
     assert int(row.split()[-2]) >= 3 and row.split()[-1] == "1"
     assert "endless: case 2: a number that is wrong" in printed

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE
 from tests.places import ROOT, TESTS
 
 SCRIPTS = sorted(p for p in (TESTS / "demonstrations").glob("*.py") if p.stem != "__init__")
@@ -18,7 +19,7 @@ def test_a_demonstration_shows_what_it_says(script: Path) -> None:
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE,
         check=False,
     )
     assert result.returncode == 0, result.stdout + result.stderr

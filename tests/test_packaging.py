@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import mjrig
+from tests.patience import PATIENCE
 from tests.places import ROOT
 
 FOLDERS = {
@@ -110,7 +111,11 @@ def test_imports_are_absolute_and_by_the_name_mjrig(folder: str) -> None:
 def test_importing_mjrig_and_its_command_line_is_light() -> None:
     script = f"import sys, mjrig, mjrig.cli.main; print([m for m in {HEAVY!r} if m in sys.modules])"
     done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
     )
     assert (done.stdout, done.stderr) == ("[]\n", "")
 
@@ -174,7 +179,11 @@ def test_the_parser_of_the_command_line_is_light() -> None:
         f"print([m for m in {heavy!r} if m in sys.modules], file=sys.stderr)"
     )
     done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
     )
     assert done.stderr == "[]\n"
 

@@ -238,7 +238,7 @@ def pd_of(robot: mjrig.Articulation, index: int = 0) -> PDController:
 
 @contextmanager
 def refused(kind: type[BaseException], message: str) -> Iterator[None]:
-    """Expect an error with exactly this text."""
+    """Expect an error whose message matches a pattern of `tests.wording`."""
     with pytest.raises(kind) as info:
         yield
     assert matches(info.value, message)

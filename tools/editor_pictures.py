@@ -69,7 +69,7 @@ def replay(window: Any) -> Script:
     panel.replaying.set_mode("targets")
     panel.replaying.seek(0.8)
     panel.compare()
-    yield lambda: panel.check is None
+    yield lambda: not panel.runner.is_busy
     yield 8.0  # the message with the path of the file is gone from the status bar
 
 

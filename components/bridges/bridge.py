@@ -1,13 +1,15 @@
 """Bridge: base class of the components through which another process commands a robot."""
 
 import math
+from dataclasses import replace
 from enum import StrEnum
 from typing import Any, Protocol
 
 from mjrig.components.bridges.motors import Motors
-from mjrig.components.bridges.traffic import EventLimiter, Traffic, shortened
+from mjrig.components.bridges.traffic import EventLimiter, Traffic, rejection
 from mjrig.core.control.articulation import Articulation
 from mjrig.core.errors import LeaseError
+from mjrig.core.findings import Finding, note, setting, warning
 from mjrig.core.properties.component import ActorComponent
 from mjrig.core.properties.hooks import required
 from mjrig.core.properties.scalar_kinds import Bool, Choice, Float
@@ -94,7 +96,7 @@ class Bridge(ActorComponent):
         self._every = 1
         self._rejections = EventLimiter(self._report, "messages rejected")
         self._notices = EventLimiter(self._report, "such events")
-        self._remarks: tuple[str, ...] = ()
+        self._remarks: tuple[Finding, ...] = ()
 
     # Life ---------------------------------------------------------------------------------------
 
@@ -125,9 +127,10 @@ class Bridge(ActorComponent):
         self._traffic = Traffic()
         self._every = max(1, round(1.0 / (self.rate * stage.world.timestep)))
         self.start(stage)
-        self._remarks = tuple(filter(None, (self._rate_remark(stage), self.network_remark())))
+        remarks = (self._rate_remark(stage), self.network_remark())
+        self._remarks = tuple(self._placed(remark) for remark in remarks if remark is not None)
         for remark in self._remarks:
-            self._report(remark)
+            self._report(remark.text)
         self._phase, self._last = BridgePhase.WAITING, float(self._robot.data.time)
         self._set_deadline()
         if self.until_command is not Unattended.HOLD and self._take():
@@ -148,7 +151,7 @@ class Bridge(ActorComponent):
         return self._phase is not BridgePhase.CLOSED
 
     @property
-    def remarks(self) -> tuple[str, ...]:
+    def remarks(self) -> tuple[Finding, ...]:
         """Warnings about how it is served: rates, networks."""
         return self._remarks
 
@@ -220,9 +223,9 @@ class Bridge(ActorComponent):
         """Hook: where it listens, for people."""
         return ""
 
-    def network_remark(self) -> str:
+    def network_remark(self) -> Finding | None:
         """Hook: a warning if other machines can reach it; called once it listens."""
-        return ""
+        return None
 
     # Run ----------------------------------------------------------------------------------------
 
@@ -248,31 +251,41 @@ class Bridge(ActorComponent):
         self._last, self._deadline = time, time + self._patience
         if self._phase is not BridgePhase.COMMANDED:
             if self._phase is BridgePhase.LOST:
-                self.notify("commands arrive again")
+                self.notify(note("commands-again", ""))
             self._phase = BridgePhase.COMMANDED
 
-    def reject(self, reason: str) -> None:
+    def reject(self, finding: Finding) -> None:
         """A message is not used; the first ones are reported as events, the others counted."""
-        self.traffic.reject(shortened(reason))
-        self._rejections.add(reason, "rejected: ")
+        self.traffic.reject(self._placed(finding))
+        self._rejections.add(finding.text, "rejected: ")
 
-    def notify(self, text: str) -> None:
+    def notify(self, finding: Finding) -> None:
         """Report an event that clients can cause; a flood of them is summarised."""
-        self._notices.add(text)
+        self._notices.add(finding.text)
+
+    def _placed(self, finding: Finding) -> Finding:
+        return replace(finding, actor=self.robot.name, names=(self._role,))
 
     def _report(self, text: str) -> None:
         self.robot.report("bridge", f"{self.label}: {text}")
 
-    def _rate_remark(self, stage: ServedWorld) -> str:
+    def _rate_remark(self, stage: ServedWorld) -> Finding | None:
         """A warning if states cannot be sent at `rate`: only every whole number of steps."""
         timestep = stage.world.timestep
         actual = 1.0 / (self._every * timestep)
         if abs(actual - self.rate) <= 1e-3 * self.rate:
-            return ""
-        return (
-            f"states are sent at {actual:.4g} Hz instead of {self.rate:.4g}: after every "
-            f"{self._every} steps of {timestep * 1000.0:.4g} ms; "
-            f"set rate to {actual:.4g}, or the timestep to {1e3 / self.rate:.4g} ms or a fraction"
+            return None
+        path = f"{self.robot.name}.{self._role}.rate"
+        return warning(
+            "state-rate",
+            "",
+            here=actual,
+            expected=self.rate,
+            unit="Hz",
+            every=self._every,
+            timestep_ms=timestep * 1e3,
+            period_ms=1e3 / self.rate,
+            remedies=(setting(f"rate: {actual:.4g}", path, float(f"{actual:.4g}")),),
         )
 
     def take_over(self) -> bool:
@@ -283,7 +296,7 @@ class Bridge(ActorComponent):
         try:
             self.motors.take()
         except LeaseError as error:
-            self.reject(str(error))
+            self.reject(rejection(error))
             return False
         return True
 
@@ -291,6 +304,4 @@ class Bridge(ActorComponent):
         self._phase = BridgePhase.LOST
         self._deadline = math.inf
         self.motors.relax(self.damping)
-        self.notify(
-            f"no command for {self.timeout:g} s; the motors damp with {self.damping:g} N·m·s/rad"
-        )
+        self.notify(note("commands-lost", "", here=self.timeout, unit="s", damping=self.damping))

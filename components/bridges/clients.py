@@ -6,7 +6,8 @@ import secrets
 import time
 from urllib.parse import urlsplit
 
-from mjrig.components.bridges.protocol import TAKE_HINT, RequestError
+from mjrig.components.bridges.protocol import RequestError
+from mjrig.core.findings import Finding, note, warning
 
 # Access -------------------------------------------------------------------------------------------
 # Access: who may connect to a bridge, from where, and with which token.
@@ -31,14 +32,9 @@ def required_token(host: str, chosen: str) -> str:
     return chosen or ("" if is_loopback(host) else secrets.token_urlsafe(32))
 
 
-def network_warning(host: str) -> str:
-    """What people should know before they listen on an address; empty for loopback."""
-    if is_loopback(host):
-        return ""
-    return (
-        f"it listens on {host}, which other machines can reach: requests need the token, and the "
-        "connection is not encrypted; host 127.0.0.1 and `ssh -L` are safer"
-    )
+def network_warning(host: str) -> Finding | None:
+    """What people should know before they listen on an address; None for loopback."""
+    return None if is_loopback(host) else warning("open-network", "", here=host)
 
 
 def is_token(candidate: object, token: str) -> bool:
@@ -92,9 +88,7 @@ class Client:
         if not token or self.is_admitted:
             return
         if not is_token(candidate, token):
-            raise RequestError(
-                "token: missing or wrong; send the token that was printed when serving began"
-            )
+            raise RequestError("wrong-token")
         self.is_admitted = self.keeps_token
 
     def check_replaced(self, op: str, *, take: bool) -> None:
@@ -105,7 +99,7 @@ class Client:
         """
         other = self.replaced_by
         if other is not None and other.is_connected and not take:
-            raise RequestError(f"{op}: {other.name} took the clock from {self.name}; {TAKE_HINT}")
+            raise RequestError("clock-taken", subject=op, here=other.name, client=self.name)
         self.replaced_by = None
 
     def subscribe(self, as_json: bool) -> bool:
@@ -147,17 +141,15 @@ class CommandRight:
         holder = self._holder
         if holder is None or holder is client or not holder.is_connected or take:
             return
-        raise RequestError(
-            f"{op}: {holder.name} commands this robot, not {client.name}; {TAKE_HINT}"
-        )
+        raise RequestError("not-the-commander", subject=op, here=holder.name, client=client.name)
 
-    def give(self, client: Client) -> str:
+    def give(self, client: Client) -> Finding | None:
         """Let a client command; returns a notice that names both if another one did before."""
         before, self._holder = self._holder, client
         if before is None or before is client:
-            return ""
-        reason = "instead of" if before.is_connected else "after the end of"
-        return f"{client.name} commands {reason} {before.name}"
+            return None
+        form = "" if before.is_connected else "other-commander after"
+        return note("other-commander", "", form=form, here=client.name, before=before.name)
 
     def release(self) -> None:
         """Nobody has it."""

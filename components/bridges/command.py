@@ -53,7 +53,7 @@ def run(options: ServeOptions) -> int:
         for bridge in serving.bridges:
             print(f"{bridge.label}: {bridge.address}", flush=True)
             for remark in bridge.remarks:
-                print(f"warning: {bridge.label}: {remark}", file=sys.stderr, flush=True)
+                print(f"warning: {bridge.label}: {remark.text}", file=sys.stderr, flush=True)
         for stream in streams:
             print(f"stream: {stream.sink.address}", flush=True)
         print(punctual.text, flush=True)

@@ -18,12 +18,13 @@ from mjrig.components.bridges.dds.link import DdsLink, LocalLink
 from mjrig.components.bridges.dds.loopback import LOOPBACK
 from mjrig.components.bridges.dds.robot_state import BaseLayout, Index, RobotState
 from mjrig.components.bridges.motors import Motors
-from mjrig.components.bridges.traffic import reason_of
+from mjrig.components.bridges.traffic import rejection
 from mjrig.core.arrays import FloatArray
 from mjrig.core.control.actor_in_world import base_address
 from mjrig.core.control.articulation import Articulation
 from mjrig.core.control.efforts import AppliedEffort
 from mjrig.core.errors import BindingError, MissingExtraError
+from mjrig.core.findings import Finding, note, warning
 from mjrig.core.properties.hooks import required
 from mjrig.core.properties.scalar_kinds import Choice, Float, Int, Text
 from mjrig.core.sim.world import World
@@ -240,13 +241,10 @@ class DdsBridge(Bridge):
     def address(self) -> str:
         return f"DDS domain {self.domain} on {self.interface}"
 
-    def network_remark(self) -> str:
+    def network_remark(self) -> Finding | None:
         if self.interface in LOOPBACK:
-            return ""
-        return (
-            f"DDS on {self.interface} has neither tokens nor encryption: every program in that "
-            "network can command this robot, and a real robot there gets the same messages"
-        )
+            return None
+        return warning("open-network", "", form="open-network dds", here=self.interface)
 
     @property
     def link(self) -> DdsLink | LocalLink | None:
@@ -281,7 +279,7 @@ class DdsBridge(Bridge):
             try:
                 self.use(command)
             except Exception as error:  # sent by somebody else: it must not stop the world
-                self.reject(reason_of(error))
+                self.reject(rejection(error))
                 continue
             self.commanded(time, command[0])
 
@@ -290,9 +288,9 @@ class DdsBridge(Bridge):
             frame = link.text()
             text = frame[1:].decode(errors="replace")
             if frame[:1] == REJECTED:
-                self.reject(text)
+                self.reject(warning("rejected", "", reason=text))
             elif text:  # a process that was started again says without words that it listens
-                self.notify(text)
+                self.notify(note("connection", "", reason=text))
 
     @required()
     def make_wire(self) -> Wire:

@@ -3,11 +3,12 @@
 import time
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from mjrig.components.bridges.clients import Client
-from mjrig.components.bridges.protocol import TAKE_HINT, RequestError
+from mjrig.components.bridges.protocol import RequestError
+from mjrig.core.findings import Finding, note
 
 #: Time that a long `step` may take before other requests are answered [s].
 SLICE_S = 0.01
@@ -28,8 +29,8 @@ class StepJob:
 
     client: Client
     total: int
-    #: Sends the reply, with the reason why the step ended early or an empty text.
-    finish: Callable[[str], None] = field(default=lambda _: None)
+    #: Sends the reply, with the reason why the step ended early or None.
+    finish: Callable[[RequestError | None], None] = field(default=lambda _: None)
     done: int = 0
     is_cancelled: bool = False
     #: Later requests of the same client: replies are sent in order.
@@ -45,7 +46,7 @@ class StepJob:
             RequestError: too many wait.
         """
         if len(self.waiting) >= MAX_WAITING:
-            raise RequestError(f"{MAX_WAITING} requests already wait for the running step")
+            raise RequestError("too-many-requests", here=MAX_WAITING)
         self.waiting.append(answer)
         self.is_cancelled = self.is_cancelled or cancel
 
@@ -76,7 +77,7 @@ class LockStep:
         self,
         label: str,
         peers: Callable[[], Iterable["LockStep"]],
-        notify: Callable[[str], None],
+        notify: Callable[[Finding], None],
     ) -> None:
         self._label, self._peers, self._notify = label, peers, notify
         self.is_on = False
@@ -105,7 +106,7 @@ class LockStep:
             RequestError: another client has the clock; the text names it.
         """
         if not client.is_connected:
-            raise RequestError(f"{op}: {client.name} has left")
+            raise RequestError("client-left", subject=op, here=client.name)
         current = self.current
         rival = None if current is None else current.rightful
         if rival is None and op != "run":  # which leaves the clock to nobody
@@ -114,18 +115,15 @@ class LockStep:
             return
         if rival is not None and rival is not client:
             if not take:
-                where = "" if current is self else f" of {current._label}"
-                raise RequestError(
-                    f"{op}: {rival.name}{where} has the clock (lock step), not {client.name}; "
-                    f"{TAKE_HINT}"
-                )
+                bridge = "" if current is self else current._label
+                values = {"here": rival.name, "bridge": bridge, "client": client.name}
+                raise RequestError("not-the-clock", subject=op, **values)
             rival.replaced_by, client.replaced_by = client, None
-            self._notify(f"{client.name} takes the clock from {rival.name}")
+            self._notify(note("other-clock", "", here=client.name, before=rival.name))
         job = current.job
         if job is not None:
             current.holder = client  # steps of the other one that wait must not begin now
-            steps = f"after {job.done} of {job.total} steps"
-            current.finish_job(f"step: ended by {client.name} {steps}")
+            current.finish_job(_ended(job, "step-ended by", client=client.name))
         if current is not self:
             current.end()
 
@@ -144,18 +142,20 @@ class LockStep:
         job = self.job
         if job is None:
             return
-        problem = ""
+        problem: RequestError | None = None
         try:
-            if job.is_cancelled or not job.client.is_connected:
-                reason = "cancelled" if job.is_cancelled else f"{job.client.name} left"
-                problem = f"step: {reason} after {job.done} of {job.total} steps"
+            if job.is_cancelled:
+                problem = _ended(job, "step-ended")
+            elif not job.client.is_connected:
+                problem = _ended(job, "step-ended left", client=job.client.name)
             elif not job.advance(step):
                 return
         except Exception as error:  # the request fails, the world goes on
-            problem = f"step: {type(error).__name__}: {error}"
+            reason = f"{type(error).__name__}: {error}"
+            problem = RequestError("invalid", subject="step", reason=reason)
         self.finish_job(problem)
 
-    def finish_job(self, problem: str) -> None:
+    def finish_job(self, problem: RequestError | None) -> None:
         """Answer the running `step`, then the requests that waited for it."""
         job, self.job = self.job, None
         self._cancelled = job
@@ -192,21 +192,23 @@ class LockStep:
             return False
         if not holder.is_connected and not self._is_loss_reported:
             self._is_loss_reported = True
-            self._notify(
-                f"{holder.name} left in lock step; the world waits {patience:g} s (lock_timeout) "
-                f"for another client, then on_lock_timeout: {reaction}"
-            )
+            values = {"here": holder.name, "patience": patience, "reaction": str(reaction)}
+            self._notify(note("lock-step-left", "", **values))
         if time.monotonic() - holder.last_request <= patience:
             return False
         is_run = reaction is OnLockTimeout.RUN
-        outcome = "the world runs in real time" if is_run else (
-            "the world stays paused until a client steps or runs it"
-        )  # fmt: skip
-        reason = f"no request for {patience:g} s in lock step (lock_timeout); {outcome}"
-        self._notify(f"{holder.name}: {reason}")
-        holder.warning = reason
+        form = "lock-step-silent runs" if is_run else "lock-step-silent waits"
+        silence = note("lock-step-silent", "", form=form, here=patience, unit="s")
+        self._notify(replace(silence, evidence={"client": holder.name}))
+        holder.warning = silence.text
         if is_run:
             self.end()
         else:
             self.holder = None
         return True
+
+
+def _ended(job: StepJob, form: str, client: str = "") -> RequestError:
+    """The error of a `step` that ended early."""
+    steps = {"here": job.done, "expected": job.total}
+    return RequestError("step-ended", form=form, client=client, **steps)

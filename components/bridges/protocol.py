@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from mjrig.components.bridges.traffic import shortened
+from mjrig.components.bridges.traffic import RejectionError, shortened
 from mjrig.core.arrays import FloatArray
-from mjrig.core.errors import MjrigError
 from mjrig.core.names import suggestion
 
 #: Grows when a client of an older protocol would misunderstand.
@@ -41,12 +40,10 @@ KEYS: Mapping[str, tuple[str, ...]] = {
 }
 #: Letters of a misspelt word that are compared with the right ones: comparing takes time.
 _COMPARED_LETTERS = 50
-#: How a client gets what another one has.
-TAKE_HINT = 'add "take": true to take over'
 
 
-class RequestError(MjrigError, ValueError):
-    """What a client asked for is not possible."""
+class RequestError(RejectionError):
+    """What a client asked for is not possible; `subject` is the operation or the key."""
 
 
 def is_json(message: bytes) -> bool:
@@ -68,9 +65,10 @@ def decoded(message: bytes) -> dict[str, Any]:
         else:
             found = msgpack.unpackb(message)
     except Exception as error:  # whatever a parser finds: it was sent by somebody else
-        raise RequestError(f"cannot be read: {str(error)[:200] or type(error).__name__}") from None
+        reason = str(error)[:200] or type(error).__name__
+        raise RequestError("unreadable-request", reason=reason) from None
     if not isinstance(found, dict) or not all(isinstance(key, str) for key in found):
-        raise RequestError(f"must be a map with texts as keys, got {type(found).__name__}")
+        raise RequestError("not-a-map", here=type(found).__name__)
     return found
 
 
@@ -97,7 +95,7 @@ def op_of(request: Mapping[str, Any], known: Mapping[str, Any]) -> str:
             if isinstance(op, str)
             else f"one of {', '.join(known)}"
         )
-        raise RequestError(f"op: {shortened(repr(op))} is not known; {hint}")
+        raise RequestError("unknown-operation", here=shortened(repr(op)), hint=hint)
     return op
 
 
@@ -111,7 +109,7 @@ def check_keys(request: Mapping[str, Any], op: str) -> None:
     for key in request:
         if key != "op" and key not in keys:
             hint = suggestion(key[:_COMPARED_LETTERS], keys) if keys else "it takes no others"
-            raise RequestError(f"{op}: unknown key {shortened(repr(key))}; {hint}")
+            raise RequestError("unknown-key", subject=op, here=shortened(repr(key)), hint=hint)
 
 
 def whole(request: Mapping[str, Any], name: str, default: int, low: int, high: int) -> int:
@@ -122,8 +120,8 @@ def whole(request: Mapping[str, Any], name: str, default: int, low: int, high: i
     """
     value = request.get(name, default)
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        text = shortened(repr(value))
-        raise RequestError(f"{name}: must be a whole number from {low} to {high}, got {text}")
+        values = {"here": shortened(repr(value)), "expected": [low, high]}
+        raise RequestError("not-a-whole-number", subject=name, **values)
     return value
 
 
@@ -135,7 +133,7 @@ def flag(request: Mapping[str, Any], name: str) -> bool:
     """
     value = request.get(name, False)
     if not isinstance(value, bool):
-        raise RequestError(f"{name}: must be true or false, got {shortened(repr(value))}")
+        raise RequestError("not-a-switch", subject=name, here=shortened(repr(value)))
     return value
 
 
@@ -147,7 +145,7 @@ def numbers(name: str, values: FloatArray, *, negative: bool) -> FloatArray:
     """
     good = np.abs(values) <= _TOO_LARGE
     if not good.all():
-        raise RequestError(f"{name}: must be finite numbers, got {values[~good][0]}")
+        raise RequestError("not-finite", subject=name, here=float(values[~good][0]))
     if not negative and (values < 0.0).any():
-        raise RequestError(f"{name}: must be >= 0, got {values[values < 0.0][0]:g}")
+        raise RequestError("negative", subject=name, here=float(values[values < 0.0][0]))
     return values

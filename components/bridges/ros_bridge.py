@@ -9,7 +9,7 @@ import numpy as np
 from mjrig.components.bridges.dds.ros_messages import TARGETS, RosWire
 from mjrig.components.bridges.dds_bridge import DdsBridge
 from mjrig.components.bridges.motors import Motors, motors_hint
-from mjrig.components.bridges.traffic import reason_of
+from mjrig.components.bridges.traffic import rejection
 from mjrig.core.arrays import FloatArray
 from mjrig.core.control.articulation import Articulation
 from mjrig.core.errors import BindingError
@@ -86,7 +86,7 @@ class RosBridge(DdsBridge):
                 self._follow(self._path, time - self._path_began)
             except Exception as error:  # sent by somebody else: it must not stop the world
                 self._path = None
-                self.reject(reason_of(error))
+                self.reject(rejection(error))
 
     def use(self, command: "memoryview[float]") -> None:
         values = np.array(command[1:])

@@ -31,12 +31,13 @@ from mjrig.components.bridges.protocol import (
     op_of,
     whole,
 )
-from mjrig.components.bridges.traffic import REPLIED_LETTERS, reason_of, shortened
+from mjrig.components.bridges.traffic import REPLIED_LETTERS, rejection, shortened
 from mjrig.core.arrays import FloatArray
 from mjrig.core.control.actor_in_world import base_address
 from mjrig.core.control.articulation import Articulation
 from mjrig.core.control.sampler import BindingReader, by_column
 from mjrig.core.errors import MjrigError
+from mjrig.core.findings import Finding, note
 from mjrig.core.pattern_program import pattern_budget
 from mjrig.core.properties.per_actuator import DEFAULT
 from mjrig.core.properties.scalar_kinds import Bool, Choice, Float, Int, Text
@@ -139,27 +140,27 @@ class RobotView:
             default = value.pop(DEFAULT, None) if name in GAINS else None
             limit = 2 * len(self._robot.actuator_names) + 16  # matching takes time, and all wait
             if any(len(pattern) > MAX_PATTERN_LETTERS for pattern in value):
-                raise RequestError(f"{name}: a pattern has more than {MAX_PATTERN_LETTERS} letters")
+                raise RequestError("long-pattern", subject=name, expected=MAX_PATTERN_LETTERS)
             if len(value) > limit:
-                raise RequestError(f"{name}: {len(value)} patterns; at most {limit} are allowed")
+                values = {"here": len(value), "expected": limit}
+                raise RequestError("too-many-patterns", subject=name, **values)
         elif not isinstance(value, list | tuple | int | float) or isinstance(value, bool):
-            text = shortened(repr(value))
-            raise RequestError(f"{name}: must be numbers or numbers by pattern, got {text}")
+            raise RequestError("not-numbers", subject=name, here=shortened(repr(value)))
         try:
             columns, values = self._robot.setpoints.spread(value)
             if default is not None:  # for the motors that no pattern matches, as in a scene
                 others = [i for i in self._motors.with_gains.tolist() if i not in columns]
                 if not isinstance(default, int | float) or isinstance(default, bool):
                     text = shortened(repr(default))
-                    raise RequestError(f"{name}: {DEFAULT} must be a number, got {text}")
+                    raise RequestError("not-a-default", subject=name, here=text)
                 columns = [*columns, *others]
                 values = np.append(values, [float(default)] * len(others))
         except OverflowError:
-            raise RequestError(f"{name}: a number is too large") from None
+            raise RequestError("too-large", subject=name) from None
         except ValueError as error:  # describes the problem, but not in which of the values
-            raise RequestError(f"{name}: {error}") from None
+            raise RequestError("invalid", subject=name, reason=str(error)) from None
         if name in GAINS and not set(columns) <= set(self._motors.with_gains.tolist()):
-            raise RequestError(f"{name}: one of them has no PDController whose gains can be set")
+            raise RequestError("no-gains-to-set", subject=name)
         return columns, numbers(name, values, negative=name not in GAINS)
 
 
@@ -284,7 +285,7 @@ class SocketBridge(Bridge):
         secret = f", token {self._secret}" if self._secret and not self.token else ""
         return self._sockets.address + secret
 
-    def network_remark(self) -> str:
+    def network_remark(self) -> Finding | None:
         return network_warning(self.host)
 
     @property
@@ -317,15 +318,13 @@ class SocketBridge(Bridge):
                 if lock.is_on or self._attended % _STEPS_PER_CHECK == 0:
                     self._check_connections(sockets)
             except Exception as error:  # connections must not stop the world
-                self.reject(reason_of(error))
+                self.reject(rejection(error))
         return lock.is_on
 
     def _check_connections(self, sockets: "Sockets") -> None:
         repair = sockets.mend()
-        if repair:
-            self.notify(repair)
-        for note in sockets.notes():
-            self.notify(note)
+        for text in (*([repair] if repair else []), *sockets.notes()):
+            self.notify(note("connection", "", reason=text))
         if self._lock.check_silence(self.lock_timeout, self.on_lock_timeout):
             self._right.release()
 
@@ -344,7 +343,7 @@ class SocketBridge(Bridge):
             try:
                 self._traffic.sent += self._sockets.publish(self.state)
             except Exception as error:  # as in `attend`
-                self.reject(reason_of(error))
+                self.reject(rejection(error))
 
     # Requests -----------------------------------------------------------------------------------
 
@@ -390,15 +389,19 @@ class SocketBridge(Bridge):
 
     def _refused(self, error: Exception, as_json: bool) -> bytes:
         """The reply to a request that is not used."""
-        problem = reason_of(error)
+        problem = rejection(error)
         self.reject(problem)
-        return encoded({"ok": False, "error": shortened(problem, REPLIED_LETTERS)}, as_json)
+        return encoded({"ok": False, "error": shortened(problem.text, REPLIED_LETTERS)}, as_json)
 
     def _step_reply(
-        self, job: StepJob, request: Mapping[str, Any], as_json: bool, problem: str
+        self,
+        job: StepJob,
+        request: Mapping[str, Any],
+        as_json: bool,
+        problem: RequestError | None,
     ) -> bytes:
-        if problem:
-            return self._refused(RequestError(problem), as_json)
+        if problem is not None:
+            return self._refused(problem, as_json)
         return self._accepted(job.client, self._get(job.client, request), as_json)
 
     def _describe(self, client: Client, request: Mapping[str, Any]) -> Result:
@@ -435,12 +438,12 @@ class SocketBridge(Bridge):
     def _subscribe(self, client: Client, request: Mapping[str, Any]) -> Result:
         if not client.subscribe(request["as_json"]):
             where = self.endpoints.get("state", "the state port")
-            raise RequestError(f"subscribe: WebSocket only; connect a ZMQ SUB socket to {where}")
+            raise RequestError("no-subscription", form="no-subscription zmq", here=where)
         return {}
 
     def _unsubscribe(self, client: Client, request: Mapping[str, Any]) -> Result:
         if not client.unsubscribe():
-            raise RequestError("unsubscribe: WebSocket only; close the ZMQ SUB socket instead")
+            raise RequestError("no-subscription")
         return {}
 
     # The clock ----------------------------------------------------------------------------------
@@ -484,7 +487,7 @@ class SocketBridge(Bridge):
     def _reset_world(self, client: Client, request: Mapping[str, Any]) -> Result:
         keyframe = request.get("keyframe")
         if keyframe is not None and not isinstance(keyframe, str):
-            raise RequestError(f"keyframe: must be a name, got {shortened(repr(keyframe))}")
+            raise RequestError("not-a-keyframe", here=shortened(repr(keyframe)))
         self._claim_clock(client, "reset", take=flag(request, "take"))
         assert self._stage is not None
         self._stage.reset(keyframe)
@@ -510,16 +513,16 @@ class SocketBridge(Bridge):
         take = flag(request, "take")
         if not any(name in request for name in (*ROWS, *GAINS)):
             if required:
-                raise RequestError(f"set: needs one of {', '.join((*ROWS, *GAINS))}")
+                raise RequestError("nothing-to-set", expected=[*ROWS, *GAINS])
             return
         # Before the targets: resolving them takes time, and others may not take any.
         self._right.check(client, "set" if required else "step", take=take)
         targets = self._view.targets(request)
         if sequence <= last and "sequence" in request:
-            raise RequestError(f"sequence: {sequence} is not after {last}")
+            raise RequestError("old-sequence", here=sequence, expected=last)
         self.motors.take()
         notice = self._right.give(client)
-        if notice:
+        if notice is not None:
             self.notify(notice)
         if self._phase is BridgePhase.LOST:
             self.motors.return_gains()

@@ -9,11 +9,14 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from mjrig.core.arrays import FloatArray
 from mjrig.core.errors import MjrigError
+from mjrig.core.findings import Finding, warning
+from mjrig.lab.findings.rendering import wording
 
 # Event limits -------------------------------------------------------------------------------------
 # Limits on what a bridge logs: clients decide how many messages arrive, not how much is written.
@@ -46,9 +49,24 @@ def _escaped(letter: str) -> str:
     return letter.encode("unicode_escape").decode("ascii")
 
 
-def reason_of(error: Exception) -> str:
+class RejectionError(MjrigError, ValueError):
+    """A message that cannot be used: the finding by its kind and values."""
+
+    def __init__(self, kind: str, **values: Any) -> None:
+        super().__init__(kind)
+        self.finding = warning(kind, "", **values)
+
+    def __str__(self) -> str:
+        return wording(self.finding, "text")
+
+
+def rejection(error: Exception) -> Finding:
     """Why a message is not used; the type is part of it if nobody expected this error."""
-    return str(error) if isinstance(error, MjrigError) else f"{type(error).__name__}: {error}"
+    if isinstance(error, RejectionError):
+        return error.finding
+    known = isinstance(error, MjrigError)
+    reason = str(error) if known else f"{type(error).__name__}: {error}"
+    return warning("rejected", "", reason=shortened(reason, REPLIED_LETTERS))
 
 
 class EventLimiter:
@@ -136,7 +154,12 @@ class Rejected:
     """A message that was not used: when [s, wall clock], and why."""
 
     when: float
-    reason: str
+    finding: Finding
+
+    @property
+    def reason(self) -> str:
+        """The sentence, shortened."""
+        return shortened(self.finding.text)
 
 
 @dataclass(frozen=True)
@@ -169,10 +192,10 @@ class Traffic:
         self.accepted += 1
         self._arrivals.append(time.monotonic() if when is None else when)
 
-    def reject(self, reason: str) -> None:
+    def reject(self, finding: Finding) -> None:
         """A message is not used."""
         self.rejected += 1
-        self.log.append(Rejected(time.time(), reason))
+        self.log.append(Rejected(time.time(), finding))
 
     def report(self) -> TrafficReport:
         """The figures now."""

@@ -113,12 +113,11 @@ class CompiledRun(PipelineRun):
         assert isinstance(law, PD)
         gain = np.zeros((8, size))
         gain[kernel.FACTOR] = pipe.space.factor
-        gain[kernel.KP], gain[kernel.KV] = law._kp, law._kv
-        gain[kernel.CONSTANT] = law._constant
+        gains = law._gains
+        gain[kernel.KP], gain[kernel.KV], gain[kernel.CONSTANT] = gains[:3]
+        gain[kernel.KI], gain[kernel.INTEGRAL_MAX] = gains.ki, gains.integral_max
         low, high = target_range(self._host)
         gain[kernel.TARGET_LOW], gain[kernel.TARGET_HIGH] = low, high
-        if isinstance(law, PID):
-            gain[kernel.KI], gain[kernel.INTEGRAL_MAX] = law._ki, law._high
         return gain
 
     def _clamps(self, size: int) -> tuple[Any, Any, Any]:
@@ -134,11 +133,11 @@ class CompiledRun(PipelineRun):
                 clamps[i, 0], clamps[i, 1] = clamp._low, clamp._high
             elif isinstance(clamp, DCMotor):
                 kinds[i] = kernel.DC_MOTOR
-                clamps[i, :4] = clamp._saturation, clamp._limit, clamp._max, clamp._corner
+                line = clamp._line
+                clamps[i, :4] = line.saturation, line.velocity_limit, line.most, line.corner
             elif isinstance(clamp, TorqueSpeedCurve):
                 kinds[i] = kernel.CURVE
-                clamps[i, :3] = clamp._x1, clamp._driving, clamp._braking
-                clamps[i, 3:] = clamp._driving_slope, clamp._braking_slope
+                clamps[i] = clamp._curve
             elif isinstance(clamp, PositionTable):
                 kinds[i] = kernel.TABLE
                 # A shorter table repeats its last point: beyond it the value is constant anyway.

@@ -1,22 +1,21 @@
 """Compiled kernels: delay → law → clamps in one function, and dry friction (extra `fast`).
 
-The same operations in the same order as the numpy pipeline, one actuator after the other: no
-fastmath, no contraction, so it is bit-identical. It takes the address of one table of pointers:
+The equations of `laws/equations.py`, one actuator after the other: no fastmath, no contraction, so
+they are bit-identical to the numpy pipeline. The kernel takes the address of one table of pointers:
 a call costs the same, however many arrays it works on. Only this module imports numba.
 """
 
 import math
+from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import mujoco
 import numba
 import numba.extending
 
-from mjrig.components.laws.dry_friction import dry_friction
-
-# Kernel -------------------------------------------------------------------------------------------
-# Kernel: delay → law → clamps fused into one function (extra `fast`).
-
+from mjrig.components.laws import dry_friction, equations
+from mjrig.components.laws.equations import Gains, MotorCurve, MotorLine, Segment, Signals
 
 _numba: Any = numba  # its types are incomplete
 carray, types = _numba.carray, _numba.types
@@ -40,7 +39,45 @@ MAX_EFFORT, DC_MOTOR, TABLE, CURVE = range(4)
 LIMITS = 5
 
 
+# Equations ----------------------------------------------------------------------------------------
+
+
+def _of_equations(kernel: Any) -> Any:
+    """Name a kernel after the equations: numba's cache only notices edits of the kernel's file."""
+    sources = (Path(str(module.__file__)).read_bytes() for module in (equations, dry_friction))
+    kernel.__qualname__ += f"_{crc32(b''.join(sources)):08x}"
+    return kernel
+
+
+# The functions of numbers that the equations are written with.
+_extending.overload(equations.clip)(
+    lambda values, low, high: lambda values, low, high: min(max(values, low), high)
+)
+_extending.overload(equations.maximum)(
+    lambda one, other: lambda one, other: other if other > one else one
+)
+_extending.overload(equations.where)(
+    lambda condition, chosen, otherwise: (
+        lambda condition, chosen, otherwise: chosen if condition else otherwise
+    )
+)
+_pd, _pd_textbook, _pid, _pid_textbook, _advanced_integral = (
+    _numba.njit(equation, error_model="numpy")
+    for equation in (
+        equations.pd, equations.pd_textbook, equations.pid, equations.pid_textbook,
+        equations.advanced_integral,
+    )
+)  # fmt: skip
+_motor_line, _motor_curve, _table_limit, _arriving_row = (
+    _numba.njit(equation, error_model="numpy")
+    for equation in (
+        equations.motor_line, equations.motor_curve, equations.table_limit, equations.arriving_row
+    )
+)  # fmt: skip
+
+
 @_numba.njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@_of_equations
 def look_up(x: Any, y: Any, q: float) -> float:
     """Piecewise linear, constant beyond the ends; the left value at a repeated position."""
     last = x.shape[0] - 1
@@ -52,8 +89,11 @@ def look_up(x: Any, y: Any, q: float) -> float:
     while x[k + 1] < q:
         k += 1
     width = x[k + 1] - x[k]
-    share = (q - x[k]) / width if width > 0.0 else 0.0
-    return float(y[k] + share * (y[k + 1] - y[k]))
+    segment = Segment(x[k], width if width > 0.0 else math.inf, y[k], y[k + 1] - y[k])
+    return float(_table_limit(segment, q))
+
+
+# Kernel -------------------------------------------------------------------------------------------
 
 
 _POINTERS = types.CPointer(types.CPointer(types.float64))
@@ -70,6 +110,7 @@ def _table_at(typing: Any, address: Any) -> Any:
 
 
 @_numba.njit("int64(int64)", cache=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@_of_equations
 def tick(address: int) -> int:
     """One tick of all actuators; returns how many efforts were not finite: their ctrl stays."""
     pointers = _table_at(address)
@@ -104,28 +145,27 @@ def tick(address: int) -> int:
             ring[head, 0, i] = target_q
             ring[head, 1, i] = target_qd
             ring[head, 2, i] = feedforward
-            row = (head - int(min(lags[LAG, i], lags[COUNT, i]))) % rows
+            row = _arriving_row(head, int(min(lags[LAG, i], lags[COUNT, i])), rows)
             lags[COUNT, i] = min(lags[COUNT, i] + 1.0, rows - 1.0)
             target_q = ring[row, 0, i]
             target_qd = ring[row, 1, i]
             feedforward = ring[row, 2, i]
         # 2. law
-        kp, kv = gain[KP, i], gain[KV, i]
-        advanced, pull = 0.0, 0.0
+        gains = Gains(
+            gain[KP, i], gain[KV, i], gain[CONSTANT, i], gain[KI, i], gain[INTEGRAL_MAX, i]
+        )
+        signals = Signals(q, qd, target_q, target_qd, feedforward, dt)
+        advanced = 0.0
         if sizes[HAS_INTEGRAL] > 0.0:
-            bound = gain[INTEGRAL_MAX, i]
-            advanced = min(max(integral[i] + (target_q - q) * dt, -bound), bound)
-            pull = gain[KI, i] * advanced
-        if sizes[TEXTBOOK] > 0.0:
-            raw = (gain[CONSTANT, i] + feedforward) + kp * (target_q - q)
-            if sizes[HAS_INTEGRAL] > 0.0:
-                raw = raw + pull
-            raw = raw + kv * (target_qd - qd)
+            advanced = _advanced_integral(gains, signals, integral[i])
+            if sizes[TEXTBOOK] > 0.0:
+                raw = _pid_textbook(gains, signals, advanced)
+            else:
+                raw = _pid(gains, signals, advanced)
+        elif sizes[TEXTBOOK] > 0.0:
+            raw = _pd_textbook(gains, signals)
         else:
-            raw = (kp * target_q + kv * target_qd) + (feedforward + gain[CONSTANT, i])
-            if sizes[HAS_INTEGRAL] > 0.0:
-                raw = raw + pull
-            raw = raw + ((-kp) * q + (-kv) * qd)
+            raw = _pd(gains, signals)
         if sizes[HAS_INTEGRAL] > 0.0 and math.isfinite(raw):
             integral[i] = advanced
         # 3. clamps
@@ -137,16 +177,15 @@ def tick(address: int) -> int:
                 if kinds[c] == MAX_EFFORT:
                     low, high = limits[c, 0, i], limits[c, 1, i]
                 elif kinds[c] == DC_MOTOR:
-                    corner = limits[c, 3, i]
-                    speed = min(max(qd, -corner), corner) / limits[c, 1, i]
-                    high = min(limits[c, 0, i] * (1.0 - speed), limits[c, 2, i])
-                    low = max(limits[c, 0, i] * (-1.0 - speed), -limits[c, 2, i])
+                    stall, speed = limits[c, 0, i], limits[c, 1, i]
+                    most, corner = limits[c, 2, i], limits[c, 3, i]
+                    above = MotorLine(1.0, -math.inf, most, stall, speed, corner)
+                    below = MotorLine(-1.0, -most, math.inf, stall, speed, corner)
+                    low, high = _motor_line(below, qd), _motor_line(above, qd)
                 elif kinds[c] == CURVE:
-                    over = max(abs(qd) - limits[c, 0, i], 0.0)
-                    drive = max(limits[c, 3, i] * over + limits[c, 1, i], 0.0)
-                    brake = max(limits[c, 4, i] * over + limits[c, 2, i], 0.0)
-                    high = drive if qd > 0.0 else brake
-                    low = -drive if qd < 0.0 else -brake
+                    x1, driving, braking = limits[c, 0, i], limits[c, 1, i], limits[c, 2, i]
+                    curve = MotorCurve(x1, driving, braking, limits[c, 3, i], limits[c, 4, i])
+                    low, high = _motor_curve(curve, qd)
                 else:
                     high = look_up(table[at, 0, i], table[at, 1, i], q)
                     low = -high
@@ -167,10 +206,9 @@ def tick(address: int) -> int:
 # Kernel: the dry friction of all joints of a component in one call (extra `fast`).
 
 
-_numba: Any = numba  # its types are incomplete
 #: Type of a friction constraint of a joint: mjCNSTR_FRICTION_DOF.
 OF_JOINTS = int(mujoco.mjtConstraint.mjCNSTR_FRICTION_DOF)
-_budget = _numba.njit(error_model="numpy")(dry_friction)
+_budget = _numba.njit(error_model="numpy")(dry_friction.dry_friction)
 
 
 @_numba.njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator]
@@ -194,6 +232,7 @@ def read_loads(
 
 
 @_numba.njit(cache=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@_of_equations
 def write_friction(
     rows: Any, dofs: Any, velocities: Any, motor: Any, external: Any, frictionloss: Any
 ) -> None:

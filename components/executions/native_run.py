@@ -15,6 +15,7 @@ from mjrig.components.laws.clamps import (
     apply_clamp,
     twin,
 )
+from mjrig.components.laws.equations import Gains, Signals, pd, pid
 from mjrig.components.laws.feedback import PID
 from mjrig.components.laws.pipeline_arrays import Operation
 from mjrig.core.arrays import FloatArray, as_slice
@@ -40,8 +41,8 @@ def why_not_native(controller: PipelineHost) -> str:
         if binding.native_obstacle:
             return f"{binding.actuator!r} {binding.native_obstacle}"
     law: Any = controller._pipe.law
-    gains = [law._kp, law._kv, *([law._ki] if isinstance(law, PID) else [])]
-    if any((gain > _LARGEST_GAIN).any() for gain in gains):
+    gains = law._gains
+    if any((gain > _LARGEST_GAIN).any() for gain in (gains.kp, gains.kv, gains.ki)):
         return "its effort could overflow, and MuJoCo would not report that"
     return ""
 
@@ -50,15 +51,16 @@ def native_form_of(controller: PipelineHost) -> NativeForm:
     """The parameters of the MuJoCo actuators, actuator space."""
     pipe = controller._pipe
     law: Any = pipe.law
+    gains: Gains = law._gains
     low, high, dc = limits_of(pipe.clamps, controller.num_bindings)
     delay = controller.delay
     return NativeForm(
-        kp=law._kp,
-        kv=law._kv,
+        kp=gains.kp,
+        kv=gains.kv,
         low=low,
         high=high,
-        ki=law._ki if isinstance(law, PID) else None,
-        integral_max=law._high if isinstance(law, PID) else None,
+        ki=gains.ki if isinstance(law, PID) else None,
+        integral_max=gains.integral_max if isinstance(law, PID) else None,
         lags=None if delay is None else delay.lags(controller._tick),
         dc=dc,
     )
@@ -72,10 +74,11 @@ def limits_of(clamps: Iterable[Clamp], size: int) -> tuple[FloatArray, FloatArra
         if isinstance(clamp, MaxEffort):
             low, high = np.maximum(low, clamp._low), np.minimum(high, clamp._high)
         elif isinstance(clamp, DCMotor):
-            dc = DCForm(clamp._saturation, clamp._limit)
-            low, high = np.maximum(low, -clamp._max), np.minimum(high, clamp._max)
+            line = clamp._line
+            dc = DCForm(line.saturation, line.velocity_limit)
+            low, high = np.maximum(low, -line.most), np.minimum(high, line.most)
         elif isinstance(clamp, TorqueSpeedCurve):
-            most = np.maximum(clamp._driving, clamp._braking)
+            most = np.maximum(clamp._curve.driving, clamp._curve.braking)
             low, high = np.maximum(low, -most), np.minimum(high, most)
     return low, high, dc
 
@@ -137,11 +140,10 @@ def _raw_effort(
     `commands` are position, velocity and feedforward, one after the other.
     """
     target_q, target_qd, feedforward = commands
-    raw: FloatArray = (law._kp * target_q + law._kv * target_qd) + feedforward
-    if integral is not None:
-        raw = raw + law._ki * integral
-    raw = raw + (law._minus_kp * q + law._minus_kv * qd)
-    return raw
+    signals = Signals(q, qd, target_q, target_qd, feedforward, 0.0)
+    if integral is None:
+        return np.asarray(pd(law._gains, signals))
+    return np.asarray(pid(law._gains, signals, integral))
 
 
 class NativeEfforts(EffortLog):

@@ -1,17 +1,16 @@
 """`mjrig import`: policies of other stacks as scenes. Imports nothing heavy before it runs."""
 
-import json
 from typing import TYPE_CHECKING
 
 from mjrig.cli.command_options import Flag, InputFile, OutputFile, TextOption, command
-from mjrig.cli.options import SCENES
+from mjrig.cli.options import SCENES, PageOptions, print_report
 from mjrig.components.importers.sources.overrides import FLAGS, Overrides, ReplacementOptions
 
 if TYPE_CHECKING:
     from mjrig.components.importers.policy_import import Imported
 
 
-class ImportOptions(ReplacementOptions):
+class ImportOptions(PageOptions, ReplacementOptions):
     """Options of `mjrig import`."""
 
     files = InputFile(
@@ -58,14 +57,10 @@ def run(options: ImportOptions) -> int:
 
 
 def _print(imported: "Imported", options: ImportOptions, *, written: bool) -> None:
-    from mjrig.components.importers.policy_import import report, report_data
+    from mjrig.components.importers.policy_import import described
 
-    if options.json:
-        data = {**report_data(imported), "written": written}
-        print(json.dumps(data, indent=2, ensure_ascii=False))
-        return
-    print(report(imported))
-    if written:
+    print_report(described(imported, written), as_json=options.json, page=options.report)
+    if written and not options.json:
         print(f"{imported.scene} and {imported.policy.name} written")
 
 

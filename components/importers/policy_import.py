@@ -29,15 +29,15 @@ from mjrig.components.importers.yaml_writer import (
     write_policy,
 )
 from mjrig.components.policies.policy_file import PolicyFile
-from mjrig.core.errors import BindingError, SceneError
+from mjrig.core.errors import BindingError, SceneError, option, phrase
 from mjrig.core.files.atomic_writes import write_atomically
 from mjrig.core.findings import Finding, Level, note
 from mjrig.core.names import suggestion
 from mjrig.core.scene.editing.scene import Scene
 from mjrig.core.sim.world import World
-from mjrig.lab.findings.ranking import arrange, count_by_severity
-from mjrig.lab.findings.ranking import lines as finding_lines
-from mjrig.lab.report.output import format_table
+from mjrig.lab.findings.ranking import arrange
+from mjrig.lab.report.content import Report, ReportColumn, ReportTable, words
+from mjrig.lab.report.finding_section import finding_section, finding_verdict
 
 # Importing ----------------------------------------------------------------------------------------
 
@@ -135,7 +135,7 @@ def _check_outputs(scene: Path, policy: Path, overwrite: bool) -> None:
         raise SceneError(f"{scene.parent}: is not a folder")
     for path in (scene, policy, motion_of(policy)):
         if path.exists() and not overwrite:
-            raise SceneError(f"{path} is there already; --overwrite replaces it")
+            raise SceneError(f"{path}: exists already; " + phrase("overwrite"))
 
 
 def _write(imported: Imported, *, copy: bool) -> None:
@@ -209,7 +209,7 @@ def _overridden(found: FoundPolicy, robot: Robot, overrides: Overrides) -> Found
     if overrides.joints:
         if len(overrides.joints) != found.count:
             raise SceneError(
-                f"--joints has {len(overrides.joints)} names, the policy {found.count}"
+                option("joints") + f" has {len(overrides.joints)} names, the policy {found.count}"
             )
         changes |= {"names": overrides.joints, "motors": ()}
         notes.append("joints are those of --joints")
@@ -232,7 +232,7 @@ def _overridden(found: FoundPolicy, robot: Robot, overrides: Overrides) -> Found
 
 def _each(flag: str, values: Sequence[float], count: int) -> list[float]:
     if len(values) not in (1, count):
-        raise SceneError(f"--{flag} has {len(values)} values, needs 1 or {count}")
+        raise SceneError(option(flag) + f" has {len(values)} values, needs 1 or {count}")
     return [*values] * count if len(values) == 1 else [*values]
 
 
@@ -244,7 +244,7 @@ def _with_default(found: FoundPolicy, robot: Robot, overrides: Overrides) -> dic
         lacking = [j for j in joints if j not in pose]
         if lacking:
             raise SceneError(
-                f"--default {overrides.default}: the keyframe has no joint {lacking[0]!r}"
+                option("default", overrides.default) + f": the keyframe has no joint {lacking[0]!r}"
             )
         values = [pose[j] for j in joints]
     else:
@@ -275,7 +275,7 @@ def _known(robot: Robot, flag: str, name: str) -> str:
     names = robot.articulation.keyframes
     if name not in names:
         hint = suggestion(name, names) if names else "the model has none"
-        raise SceneError(f"--{flag} {name}: there is no such keyframe; {hint}")
+        raise SceneError(option(flag, name) + f": there is no such keyframe; {hint}")
     return name
 
 
@@ -292,25 +292,37 @@ def _with_rate(found: FoundPolicy, rate: float) -> dict[str, Any]:
 
 JOINTS = ("", "joint", "actuator", "kind", "default", "scale", "kp", "kv", "limit", "enforced by",
           "h·kv/M")  # fmt: skip
+#: Columns of words.
+WORDS = ("joint", "actuator", "kind", "enforced by")
 TERMS = ("term", "size", "scale", "history", "values")
 
 
-def report(imported: Imported) -> str:
-    """Joints, observation, rate and findings."""
+def described(imported: Imported, written: bool = True) -> Report:
+    """Joints, observation, rate and findings; `written`: the files were written."""
     found, robot = imported.found, imported.robot
     how = {ValueOrder.NAMES: "by name", ValueOrder.INDEX: "by place", ValueOrder.MOTORS: "by motor"}
-    lines = [
-        f"{found.stack}: {', '.join(imported.source.files)} on {robot.label}",
-        f"{found.count} joints, matched {how[found.order]}; {len(imported.matched.extra)} more in "
-        "the model",
-        *("  " + line for line in format_table(JOINTS, list(_joints(imported)))),
-        f"observation: {found.observation_size} values{_takes(imported)}",
-        *("  " + line for line in format_table(TERMS, list(_terms(imported)))),
-        _rate(imported),
-        f"findings: {count_by_severity(imported.findings)}",
-        *finding_lines(imported.findings),
-    ]
-    return "\n".join(lines)
+    verdict, tone = finding_verdict(imported.findings)
+    extra = f"{len(imported.matched.extra)} more in the model"
+    return Report(
+        f"{found.stack} policy on {robot.label}",
+        verdict,
+        tone,
+        [("files", ", ".join(imported.source.files)), ("rate", _rate(imported))],
+        [
+            ReportTable(
+                title=f"{found.count} joints, matched {how[found.order]}; {extra}",
+                columns=[ReportColumn(name, is_words=name in WORDS) for name in JOINTS],
+                rows=list(_joints(imported)),
+            ),
+            ReportTable(
+                title=f"observation: {found.observation_size} values{_takes(imported)}",
+                columns=[*words(TERMS[0]), *map(ReportColumn, TERMS[1:])],
+                rows=list(_terms(imported)),
+            ),
+            finding_section(imported.findings),
+        ],
+        {**report_data(imported), "written": written},
+    )
 
 
 def _rate(imported: Imported) -> str:
@@ -318,7 +330,7 @@ def _rate(imported: Imported) -> str:
     timestep, decimation = imported.timing
     where = "inside of" if found.phase == "inside" else found.phase
     return (
-        f"rate: {timestep:g} s × {decimation} = {found.tick:g} s ({1.0 / found.tick:g} Hz), "
+        f"{timestep:g} s × {decimation} = {found.tick:g} s ({1.0 / found.tick:g} Hz), "
         f"ticks {where} the step"
     )
 

@@ -1,19 +1,37 @@
 """Clamps: effort limits of real motors by speed, position or a maximum, in any order."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import ClassVar, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from mjrig.components.laws.equations import (
+    MotorCurve,
+    MotorLine,
+    Segment,
+    motor_curve,
+    motor_line,
+    table_limit,
+)
+from mjrig.components.laws.law import PipelinePart
 from mjrig.components.laws.pipeline_arrays import Array, Operation, PipelineSpace, clip
+from mjrig.components.laws.tracing import (
+    Evaluation,
+    Program,
+    Stage,
+    Symbol,
+    derivatives,
+    looked_up,
+)
 from mjrig.core.errors import PropertyError
 from mjrig.core.properties.collection_kinds import Samples
 from mjrig.core.properties.component import Component
-from mjrig.core.properties.hooks import check_filled, fills, hook_methods, required
+from mjrig.core.properties.hooks import check_filled, fills, required
 from mjrig.core.properties.per_actuator import PerActuator, PerActuatorInput
 
 # Clamp --------------------------------------------------------------------------------------------
@@ -21,8 +39,6 @@ from mjrig.core.properties.per_actuator import PerActuator, PerActuatorInput
 
 
 T = TypeVar("T", bound=Component)
-#: Calls that compute bounds, and the arrays that hold the lowest and highest effort afterwards.
-Bounds = tuple[list[Operation], Array, Array]
 
 
 def twin(part: T) -> T:
@@ -32,49 +48,41 @@ def twin(part: T) -> T:
     return made
 
 
-class Clamp(Component):
-    """Base class of clamps: properties and `apply`, or `bounds`.
+class Clamp(PipelinePart):
+    """Base class of clamps: properties, and an `equation`, `bounds` or `apply`."""
 
-    A clamp that scales its parameters in `enter` sets `any_space`; one with only
-    `apply` runs in joint units with its resolved properties.
-    """
-
-    any_space: ClassVar[bool] = False
+    _computing = ("equation", "bounds", "apply", "program")
 
     def prepare(self) -> None:
-        self._space: PipelineSpace | None = None
-        #: Incremented with every change of the parameters: earlier programs are stale.
-        self._revision = 0
+        super().prepare()
+        #: The bounds as symbols, and their calls, of the parameters of a revision.
+        self._traced: tuple[int, tuple[tuple[Any, Any], Program, Evaluation]] | None = None
 
-    def use_space(self, space: PipelineSpace) -> None:
-        """Scale the resolved parameters into a space; called again after every change of them."""
-        self._space = space
-        self._revision += 1
-        for method in hook_methods(type(self), "enter"):
-            method(self, space)
+    def equation(self, q: Any, qd: Any) -> tuple[Any, Any]:
+        """Hook: the lowest and the highest effort as expressions of position and velocity.
 
-    def enter(self, space: PipelineSpace) -> None:
-        """Hook: scale the resolved parameters into a space, and make arrays of its shape."""
+        It is evaluated once for all steps: with operators and functions of numpy, without branches
+        on what changes.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no bounds(q, qd)")
 
-    def on_change(self, names: tuple[str, ...]) -> None:
-        if self._space is not None and self._slots is not None:
-            self.use_space(self._space)
-
-    def prepare_bounds(self, q: Array, qd: Array) -> Bounds | None:
-        """Hook: the bounds as calls on these very arrays; None: only `bounds` is implemented."""
-        return None
+    def _trace(self) -> tuple[tuple[Any, Any], Program, Evaluation]:
+        if self._traced is None or self._traced[0] != self._revision:
+            space = self._space
+            assert space is not None
+            low, high = self.equation(
+                *(Symbol(space.shape, space.dtype, name=name) for name in ("q", "qd"))
+            )
+            program = Program([low, high])
+            self._traced = self._revision, ((low, high), program, Evaluation(program))
+        return self._traced[1]
 
     def bounds(self, q: Array, qd: Array) -> tuple[Array, Array]:
         """Lowest and highest effort at this state."""
-        prepared = self.prepare_bounds(q, qd)
-        if prepared is None:
-            raise NotImplementedError(f"{type(self).__name__} has no bounds(q, qd)")
-        operations, low, high = prepared
-        for operation in operations:
-            operation()
+        low, high = self._trace()[2]({"q": q, "qd": qd})
         return low, high
 
-    @required("bounds", "prepare_bounds")
+    @required("equation", "bounds")
     @fills("out")
     def apply(self, effort: Array, q: Array, qd: Array, out: Array) -> None:
         """Write the clamped effort to `out`, which may be `effort` itself."""
@@ -111,14 +119,12 @@ class Clamp(Component):
 
     def program(self, effort: Array, q: Array, qd: Array, out: Array) -> list[Operation]:
         """`apply` as calls that hold these very arrays, until a parameter changes."""
-        prepared = self.prepare_bounds(q, qd)
-        overridden = type(self).apply is not Clamp.apply or type(self).bounds is not Clamp.bounds
-        if prepared is None or overridden:
+        if type(self).apply is not Clamp.apply or type(self).bounds is not Clamp.bounds:
             if type(self).apply is Clamp.apply:  # swapped bounds would clamp without an error
                 self._check_bounds(self.bounds(q, qd), effort)
             return [partial(apply_clamp, self, effort, q, qd, out)]
-        operations, low, high = prepared
-        return [*operations, partial(clip, effort, low, high, out)]
+        calls, (low, high) = self._trace()[1].bind({"q": q, "qd": qd})
+        return [*calls[Stage.STEP], partial(clip, effort, low, high, out)]
 
     def over_rows(self, rows: int) -> Self:
         """A copy that applies to arrays (rows, n)."""
@@ -133,15 +139,23 @@ class Clamp(Component):
         Raises:
             NotImplementedError: the clamp has none.
         """
-        raise NotImplementedError(f"{type(self).__name__} has no derivative")
+        if type(self).apply is not Clamp.apply or type(self).bounds is not Clamp.bounds:
+            raise NotImplementedError(f"{type(self).__name__} has no derivative")
+        bounds, inputs = self._trace()[0], {"q": q, "qd": qd}
+        (low_q, high_q), (low_qd, high_qd) = (derivatives(bounds, inputs, n) for n in inputs)
+        return low_q, low_qd, high_q, high_qd
 
     def why_not_compiled(self) -> str:
         """Why the clamp has no compiled form; empty if it has."""
-        return f"{type(self).__name__} is a Python clamp without a compiled form"
+        has_form = self._has_form("compiled")
+        return (
+            "" if has_form else f"{type(self).__name__} is a Python clamp without a compiled form"
+        )
 
     def why_not_native(self) -> str:
         """Why the clamp has no MuJoCo form; empty if it has."""
-        return f"MuJoCo has no actuator limit that does what {type(self).__name__} does"
+        name, has_form = type(self).__name__, self._has_form("native")
+        return "" if has_form else f"MuJoCo has no actuator limit that does what {name} does"
 
 
 def apply_clamp(clamp: Clamp, effort: Array, q: Array, qd: Array, out: Array) -> None:
@@ -176,6 +190,7 @@ class MaxEffort(Clamp):
     """min_effort ≤ τ ≤ max_effort; without min_effort the range is symmetric."""
 
     any_space = True
+    _forms = ("compiled", "native")
 
     max_effort = PerActuator(
         constant=math.inf, min=0.0, unit="N·m", category="Limits", doc="Largest effort."
@@ -215,18 +230,8 @@ class MaxEffort(Clamp):
     def over_rows(self, rows: int) -> Self:
         return self  # its limits are (n,) whatever they are applied to
 
-    def prepare_bounds(self, q: Array, qd: Array) -> Bounds:
-        return [], self._low, self._high
-
-    def bound_slopes(self, q: Array, qd: Array) -> tuple[Array, Array, Array, Array]:
-        zero = np.zeros_like(q)
-        return zero, zero, zero, zero
-
-    def why_not_compiled(self) -> str:
-        return ""
-
-    def why_not_native(self) -> str:
-        return ""
+    def equation(self, q: Any, qd: Any) -> tuple[Any, Any]:
+        return self._low, self._high
 
 
 class DCMotor(Clamp):
@@ -236,6 +241,7 @@ class DCMotor(Clamp):
     """
 
     any_space = True
+    _forms = ("compiled", "native")
 
     saturation_effort = PerActuator(
         constant=math.inf, min=0.0, unit="N·m", category="Motor", doc="Stall effort."
@@ -278,58 +284,28 @@ class DCMotor(Clamp):
     def enter(self, space: PipelineSpace) -> None:
         super().enter(space)
         DCMotor.validate(self)
-        self._saturation = space.effort_size(self.saturation_effort)
-        self._limit = space.motion_size(self.velocity_limit)
-        self._max = space.effort_size(self.max_effort)
+        saturation, most = (space.effort_size(v) for v in (self.saturation_effort, self.max_effort))
+        limit = space.motion_size(self.velocity_limit)
         one = np.ones(1, space.dtype)
         with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = self._max / self._saturation
-            corner = self._limit * (one + ratio)
-        plain = (self._saturation > 0.0) & ~np.isnan(ratio)
-        self._corner = np.where(plain, corner, self._limit)
-        self._minus_corner, self._minus_max = -self._corner, -self._max
-        self._speed = space.zeros()
-        # Both ends of the curve at once: 1 − v/vlim above, −1 − v/vlim below.
-        self._ends = np.zeros((2, *space.shape), space.dtype)
-        unbounded = np.full_like(self._max, np.inf)
-        self._least = np.stack([-unbounded, self._minus_max]).reshape(2, *self._row(space))
-        self._most = np.stack([self._max, unbounded]).reshape(2, *self._row(space))
-        self._signs = np.array([1, -1], space.dtype).reshape(2, *(1 for _ in space.shape))
-
-    @staticmethod
-    def _row(space: PipelineSpace) -> tuple[int, ...]:
-        """The shape of one value per actuator that fits arrays of the pipeline's shape."""
-        return (*(1 for _ in space.shape[1:]), space.size)
-
-    def prepare_bounds(self, q: Array, qd: Array) -> Bounds:
-        speed, ends = self._speed, self._ends
-        high, low = ends
-        return (
-            [
-                partial(clip, qd, self._minus_corner, self._corner, speed),
-                partial(np.divide, speed, self._limit, speed),
-                partial(np.subtract, self._signs, speed, ends),
-                partial(np.multiply, self._saturation, ends, ends),
-                partial(clip, ends, self._least, self._most, ends),
-            ],
-            low,
-            high,
+            ratio = most / saturation
+            corner = limit * (one + ratio)
+        plain = (saturation > 0.0) & ~np.isnan(ratio)
+        #: The upper end of the range.
+        self._line = MotorLine(
+            one, -np.inf, most, saturation, limit, np.where(plain, corner, limit)
+        )
+        # One call for both ends: arrays (2, …, n), the upper end first.
+        unbounded, ones = np.full_like(most, np.inf), [1] * (len(space.shape) - 1)
+        self._ends = self._line._replace(
+            sign=np.array([1, -1], space.dtype).reshape(2, *ones, 1),
+            least=np.stack([-unbounded, -most]).reshape(2, *ones, space.size),
+            most=np.stack([most, unbounded]).reshape(2, *ones, space.size),
         )
 
-    def bound_slopes(self, q: Array, qd: Array) -> tuple[Array, Array, Array, Array]:
-        low, high = self.bounds(q, qd)
-        zero = np.zeros_like(q)
-        inside = np.abs(qd) < self._corner
-        slope = np.where(inside, -self._saturation / self._limit, 0.0)
-        slope = np.where(np.isnan(slope), 0.0, slope)
-        on_low, on_high = low > self._minus_max, high < self._max
-        return zero, np.where(on_low, slope, 0.0), zero, np.where(on_high, slope, 0.0)
-
-    def why_not_compiled(self) -> str:
-        return ""
-
-    def why_not_native(self) -> str:
-        return ""
+    def equation(self, q: Any, qd: Any) -> tuple[Any, Any]:
+        ends = motor_line(self._ends, qd)
+        return ends[1], ends[0]
 
 
 # Torque speed curve -------------------------------------------------------------------------------
@@ -344,6 +320,7 @@ class TorqueSpeedCurve(Clamp):
     """
 
     any_space = True
+    _forms = ("compiled",)
 
     x1 = PerActuator(
         constant=math.inf,
@@ -400,18 +377,12 @@ class TorqueSpeedCurve(Clamp):
     def enter(self, space: PipelineSpace) -> None:
         super().enter(space)
         TorqueSpeedCurve.validate(self)
-        self._x1 = space.motion_size(self.x1)
-        self._driving = space.effort_size(self.y1)
-        self._braking = space.effort_size(np.where(np.isnan(self.y2), self.y1, self.y2))
+        x1, driving = space.motion_size(self.x1), space.effort_size(self.y1)
+        braking = space.effort_size(np.where(np.isnan(self.y2), self.y1, self.y2))
         with np.errstate(invalid="ignore"):  # inf − inf: no width
-            width = space.motion_size(self.x2) - self._x1
-        self._driving_slope, self._braking_slope = (
-            self._slope(limit, width) for limit in (self._driving, self._braking)
-        )
-        self._over, self._drive, self._brake = (space.zeros() for _ in range(3))
-        self._low, self._high = space.zeros(), space.zeros()
-        self._zero = space.zeros()
-        self._forward, self._backward = (np.zeros(space.shape, np.bool_) for _ in range(2))
+            width = space.motion_size(self.x2) - x1
+        fading = (self._slope(limit, width) for limit in (driving, braking))
+        self._curve = MotorCurve(x1, driving, braking, *fading)
 
     @staticmethod
     def _slope(limit: Array, width: Array) -> Array:
@@ -419,47 +390,8 @@ class TorqueSpeedCurve(Clamp):
         fades = np.isfinite(width) & np.isfinite(limit)
         return np.where(fades, -limit / np.where(fades, width, 1.0), 0.0).astype(limit.dtype)
 
-    def prepare_bounds(self, q: Array, qd: Array) -> Bounds:
-        over, drive, brake, zero = self._over, self._drive, self._brake, self._zero
-        low, high = self._low, self._high
-        return (
-            [
-                partial(np.absolute, qd, over),
-                partial(np.subtract, over, self._x1, over),
-                partial(np.maximum, over, zero, out=over),
-                partial(np.multiply, self._driving_slope, over, drive),
-                partial(np.add, drive, self._driving, drive),
-                partial(np.maximum, drive, zero, out=drive),
-                partial(np.multiply, self._braking_slope, over, brake),
-                partial(np.add, brake, self._braking, brake),
-                partial(np.maximum, brake, zero, out=brake),
-                partial(np.greater, qd, zero, self._forward),
-                partial(np.less, qd, zero, self._backward),
-                partial(np.copyto, high, brake),
-                partial(np.copyto, high, drive, where=self._forward),
-                partial(np.copyto, low, brake),
-                partial(np.copyto, low, drive, where=self._backward),
-                partial(np.negative, low, low),
-            ],
-            low,
-            high,
-        )
-
-    def bound_slopes(self, q: Array, qd: Array) -> tuple[Array, Array, Array, Array]:
-        low, high = self.bounds(q, qd)
-        zero, sign = np.zeros_like(q), np.sign(qd)
-        fading = np.abs(qd) > self._x1
-        on_high = np.where(qd > 0.0, self._driving_slope, self._braking_slope) * sign
-        on_low = -np.where(qd < 0.0, self._driving_slope, self._braking_slope) * sign
-        return (
-            zero,
-            np.where(fading & (low < 0.0), on_low, 0.0),
-            zero,
-            np.where(fading & (high > 0.0), on_high, 0.0),
-        )
-
-    def why_not_compiled(self) -> str:
-        return ""
+    def equation(self, q: Any, qd: Any) -> tuple[Any, Any]:
+        return motor_curve(self._curve, qd)
 
     def why_not_native(self) -> str:
         return (
@@ -479,6 +411,7 @@ class PositionTable(Clamp):
     """
 
     any_space = True
+    _forms = ("compiled",)
 
     positions = Samples(
         [],
@@ -572,59 +505,31 @@ class PositionTable(Clamp):
         passed = (x == last) & (last > first)
         self._points = np.where(passed, np.nextafter(last, -np.inf, dtype=x.dtype), x)
         self._shared = len(x) > 0 and bool((self._segments == self._segments[:, :1]).all())
-        self._count = np.zeros(space.shape, np.intp)
-        self._below = np.zeros((*space.shape, x.shape[1]), np.bool_)
-        self._first = np.arange(space.size) * (x.shape[1] + 1)
-        self._found = np.zeros((4, *space.shape), space.dtype)
-        self._negative = space.zeros()
 
-    def _count_points(self, q: Array) -> list[Operation]:
-        """Calls that write the segment index of each position to `_count`."""
-        count = self._count
+    def _look_up(self, arguments: Sequence[Array], out: Array) -> list[Operation]:
+        """Calls that write the columns of the segment of each position to `out`."""
+        (q,) = arguments
+        count = np.zeros(q.shape, np.intp)
         if self._shared:
-            points = self._points[0].copy()
-            return [lambda: count.__setitem__(..., points.searchsorted(q))]
+            points = self._points[0]
+            return [
+                lambda: count.__setitem__(..., points.searchsorted(q)),
+                partial(self._segments[:, 0].copy().take, count, 1, out, "clip"),
+            ]
+        below = np.zeros((*q.shape, self._points.shape[1]), np.bool_)
+        first = np.arange(len(self._points)) * self._segments.shape[2]
         return [
-            partial(np.less, self._points, q[..., None], self._below),
-            lambda: np.add.reduce(self._below, -1, np.intp, out=count),
-            partial(np.add, count, self._first, count),
+            partial(np.less, self._points, q[..., None], below),
+            lambda: np.add.reduce(below, -1, np.intp, out=count),
+            partial(np.add, count, first, count),
+            partial(self._segments.reshape(4, -1).take, count, 1, out, "clip"),
         ]
 
-    def prepare_bounds(self, q: Array, qd: Array) -> Bounds:
-        segments = self._segments[:, 0] if self._shared else self._segments.reshape(4, -1)
-        begin, width, limit, rise = found = self._found
-        return (
-            [
-                *self._count_points(q),
-                partial(segments.copy().take, self._count, 1, found, "clip"),
-                partial(np.subtract, q, begin, begin),
-                partial(np.divide, begin, width, begin),
-                partial(np.multiply, begin, rise, rise),
-                partial(np.add, limit, rise, limit),
-                partial(np.negative, limit, self._negative),
-            ],
-            self._negative,
-            limit,
-        )
+    def equation(self, q: Any, qd: Any) -> tuple[Any, Any]:
+        columns = looked_up(self._look_up, (4, *q.shape), q.dtype, q)
+        limit = table_limit(Segment(*(columns[k] for k in range(4))), q)
+        return -limit, limit
 
     def limit(self, q: Array) -> Array:
         """L(q)."""
         return self.bounds(q, q)[1].copy()
-
-    def _segment(self, q: Array) -> tuple[npt.NDArray[np.intp], Array, Array]:
-        """Index of the segment left of each position, its width and its rise."""
-        rows = np.arange(len(self._x))
-        k = np.clip((self._x < q[..., None]).sum(axis=-1) - 1, 0, self._x.shape[1] - 2)
-        width = self._x[rows, k + 1] - self._x[rows, k]
-        rise = self._y[rows, k + 1] - self._y[rows, k]
-        return k, width, rise
-
-    def bound_slopes(self, q: Array, qd: Array) -> tuple[Array, Array, Array, Array]:
-        _, width, rise = self._segment(q)
-        inside = (q > self._x[:, 0]) & (q < self._x[:, -1]) & (width > 0.0)
-        slope = np.where(inside, rise / np.where(width > 0.0, width, 1.0), 0.0)
-        zero = np.zeros_like(slope)
-        return -slope, zero, slope, zero
-
-    def why_not_compiled(self) -> str:
-        return ""

@@ -6,7 +6,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from mjrig.components.laws.equations import arriving_row
 from mjrig.components.laws.pipeline_arrays import Array, PipelineSpace, State
+from mjrig.components.laws.tracing import Program, Stage, Symbol
 from mjrig.core.errors import PropertyError
 from mjrig.core.properties.collection_kinds import Vector
 from mjrig.core.properties.component import Component
@@ -62,7 +64,6 @@ class Delay(Component):
         self._space: PipelineSpace | None = None
         self._settled: object = UNSETTLED
         self._in_seconds = self._is_random = False
-        self._row: npt.NDArray[np.int64] = np.zeros(0, np.int64)
         self._arrived: Array = np.zeros((3, 0))
 
     def validate(self) -> None:
@@ -221,40 +222,36 @@ class Delay(Component):
         state.delay_head[0] = head
         newest = ring[head]
         newest[0], newest[1], newest[2] = target_q, target_qd, feedforward
+        if self._common_lag is not None:
+            self._arrived[...] = ring[arriving_row(head, self._common_lag, rows)]
+            return
+        for operation in self._find_entries:
+            operation()
+        ring.reshape(-1).take(self._entries, None, self._arrived, "clip")
         if self._is_filling:
-            self._fill(state, head)
-        elif self._common_lag is not None:
-            self._arrived[...] = ring[(head - self._common_lag) % rows]
-        else:
-            self._take(ring, np.subtract(head, self._lags, self._row))
-
-    def _fill(self, state: State, head: int) -> None:
-        """While some actuators have fewer commands than their delay, use the oldest."""
-        count = state.delay_count
-        np.minimum(self._lags, count, out=self._row)
-        self._take(state.delay_ring, np.subtract(head, self._row, self._row))
-        np.minimum(count + 1, self._rows - 1, out=count)
-        self._is_filling = bool((count < self._rows - 1).any())
-
-    def _take(self, ring: Array, row: npt.NDArray[np.int64]) -> None:
-        """The commands in these rows, one row per actuator."""
-        np.remainder(row, self._rows, row)
-        np.multiply(row, self._stride, row)
-        np.add(row, self._base, self._place)
-        ring.reshape(-1).take(self._place, None, self._arrived, "clip")
+            count = state.delay_count
+            np.minimum(count + 1, rows - 1, out=count)
+            if (count == rows - 1).all():
+                self._settled = UNSETTLED
 
     def _settle(self, state: State, dt: float | None) -> None:
-        """Compute what holds until a delay, the tick or the memory changes."""
+        """Prepare what holds until a delay, the tick or the memory changes, or the ring is full."""
         self.grow(state, dt)
-        shape = state.delay_count.shape
-        self._lags = np.broadcast_to(self.lags(dt, state), shape)
-        first = int(self._lags.flat[0]) if self._lags.size else 0
-        self._common_lag = first if (self._lags == first).all() else None
-        self._is_filling = bool((state.delay_count < self._rows - 1).any())
-        self._stride = 3 * int(np.prod(shape))
-        self._base = np.arange(self._stride).reshape(3, *shape)
-        self._row = np.zeros(shape, np.int64)
-        self._place = np.zeros((3, *shape), np.int64)
+        rows, count, head = self._rows, state.delay_count, state.delay_head
+        lags = np.broadcast_to(self.lags(dt, state), count.shape)
+        self._is_filling = bool((count < rows - 1).any())
+        first = int(lags.flat[0]) if lags.size else 0
+        is_common = not self._is_filling and bool((lags == first).all())
+        self._common_lag = first if is_common else None
+        # While actuators have fewer commands than their delay, they take their oldest one.
+        oldest: Any = Symbol.of(count)
+        reached = np.minimum(lags, oldest) if self._is_filling else lags
+        size = 3 * count.size
+        entries = arriving_row(Symbol.of(head), reached, rows) * size
+        calls, (self._entries,) = Program(
+            [entries + np.arange(size).reshape(3, *count.shape)]
+        ).bind({})
+        self._find_entries = calls[Stage.STEP]
         self._settled = (dt, state.version)
 
     def why_not_compiled(self) -> str:

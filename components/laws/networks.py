@@ -1,7 +1,7 @@
 """Network laws: MLP, LSTM and GRU actuator models from ONNX files."""
 
 import math
-from abc import ABC
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -68,6 +68,31 @@ class NetworkLaw(Law, ABC):
                 mask = np.broadcast_to(mask, target.shape)
             commit(target, value, mask)
 
+    def compute(
+        self,
+        q: Array,
+        qd: Array,
+        target_q: Array,
+        target_qd: Array,
+        feedforward: Array,
+        state: State,
+        dt: float,
+        out: Array,
+    ) -> None:
+        effort = self.infer(q, qd, target_q, target_qd, state)
+        if effort.size != self._rows:
+            raise self._net.error(
+                f"output {self._net.outputs[0]!r} has {effort.size} values for {self._rows} "
+                "actuators; one each is expected"
+            )
+        out[...] = effort.reshape(out.shape)
+
+    @abstractmethod
+    def infer(
+        self, q: Array, qd: Array, target_q: Array, target_qd: Array, state: State
+    ) -> Float32:
+        """The efforts of all actuators; `_next` gets what they remember."""
+
     def run(self, inputs: dict[str, Float32]) -> list[Float32]:
         """The network's outputs, in its own order.
 
@@ -79,14 +104,6 @@ class NetworkLaw(Law, ABC):
         except Exception as error:  # onnxruntime has no common base class
             raise self._net.error(f"cannot be run: {reason(error)}") from error
         return outputs
-
-    def _finish(self, effort: Float32, out: Array) -> None:
-        if effort.size != self._rows:
-            raise self._net.error(
-                f"output {self._net.outputs[0]!r} has {effort.size} values for {self._rows} "
-                "actuators; one each is expected"
-            )
-        out[...] = effort.reshape(out.shape)
 
     def why_not_native(self) -> str:
         return "MuJoCo has no network actuator"
@@ -130,17 +147,9 @@ class MLP(NetworkLaw):
         state.add("pos_error_history", np.zeros((depth, *space.shape), np.float32))
         state.add("vel_history", np.zeros((depth, *space.shape), np.float32))
 
-    def compute(
-        self,
-        q: Array,
-        qd: Array,
-        target_q: Array,
-        target_qd: Array,
-        feedforward: Array,
-        state: State,
-        dt: float,
-        out: Array,
-    ) -> None:
+    def infer(
+        self, q: Array, qd: Array, target_q: Array, target_qd: Array, state: State
+    ) -> Float32:
         error = np.subtract(target_q, q).astype(np.float32)
         errors = np.concatenate([error[None], state.pos_error_history])
         speeds = np.concatenate([qd.astype(np.float32)[None], state.vel_history])
@@ -149,7 +158,7 @@ class MLP(NetworkLaw):
         columns = pos + vel if self._order == "pos_vel" else vel + pos
         (effort, *_) = self.run({self._net.inputs[0]: np.stack(columns, axis=1)})
         self._next = {"pos_error_history": errors[:-1], "vel_history": speeds[:-1]}
-        self._finish(effort * self._scale, out)
+        return effort * self._scale
 
     def implicit(self) -> Implicit:
         return Implicit.LINEARISED if self._index == [0] else Implicit.NONE
@@ -199,17 +208,9 @@ class LSTM(NetworkLaw):
         for name in ("hidden", "cell"):
             state.add(name, np.zeros((layers, self._rows, hidden), np.float32), rows=1)
 
-    def compute(
-        self,
-        q: Array,
-        qd: Array,
-        target_q: Array,
-        target_qd: Array,
-        feedforward: Array,
-        state: State,
-        dt: float,
-        out: Array,
-    ) -> None:
+    def infer(
+        self, q: Array, qd: Array, target_q: Array, target_qd: Array, state: State
+    ) -> Float32:
         error = np.subtract(target_q, q).astype(np.float32).reshape(-1) * self._pos_scale
         speed = qd.astype(np.float32).reshape(-1) * self._vel_scale
         rows = np.stack([error, speed], axis=1)
@@ -219,7 +220,7 @@ class LSTM(NetworkLaw):
             zip(self._net.outputs, self.run(dict(zip(self._in, inputs, strict=True))), strict=True)
         )
         self._next = {"hidden": outputs[self._out[1]], "cell": outputs[self._out[2]]}
-        self._finish(outputs[self._out[0]] * self._scale, out)
+        return outputs[self._out[0]] * self._scale
 
     def implicit(self) -> Implicit:
         return Implicit.LINEARISED
@@ -299,17 +300,9 @@ class GRU(NetworkLaw):
         shape = (len(self._hidden_in), self._rows, self._width)
         state.add("hidden", np.zeros(shape, np.float32), rows=1)
 
-    def compute(
-        self,
-        q: Array,
-        qd: Array,
-        target_q: Array,
-        target_qd: Array,
-        feedforward: Array,
-        state: State,
-        dt: float,
-        out: Array,
-    ) -> None:
+    def infer(
+        self, q: Array, qd: Array, target_q: Array, target_qd: Array, state: State
+    ) -> Float32:
         known = {
             "position": q,
             "target_position": target_q,
@@ -324,8 +317,7 @@ class GRU(NetworkLaw):
         inputs |= {name: state.hidden[i : i + 1] for i, name in enumerate(self._hidden_in)}
         outputs = dict(zip(self._net.outputs, self.run(inputs), strict=True))
         self._next = {"hidden": np.concatenate([outputs[n] for n in self._hidden_out])}
-        effort = outputs[self._output] * (self._scale * self._out_std) + self._out_mean
-        self._finish(effort, out)
+        return outputs[self._output] * (self._scale * self._out_std) + self._out_mean
 
     def implicit(self) -> Implicit:
         return Implicit.NONE

@@ -53,7 +53,7 @@ def _why_not_native_together(law: Law, clamps: Sequence[Clamp]) -> list[str]:
     motors = [c for c in clamps if isinstance(c, DCMotor)]
     rules = (
         (
-            isinstance(law, PD) and bool(law._constant.any()),
+            isinstance(law, PD) and bool(law._gains.constant.any()),
             "a constant effort is not part of a MuJoCo actuator",
         ),
         (len(motors) > 1, "it has more than one DCMotor"),
@@ -66,11 +66,11 @@ def _why_not_native_together(law: Law, clamps: Sequence[Clamp]) -> list[str]:
             "a dcmotor actuator uses its integral before it is updated",
         ),
         (
-            any(not np.isfinite(m._limit).all() for m in motors),
+            any(not np.isfinite(m._line.velocity_limit).all() for m in motors),
             "its DCMotor has no velocity limit",
         ),
         (
-            any((m._saturation <= 0.0).any() for m in motors),
+            any((m._line.saturation <= 0.0).any() for m in motors),
             "its DCMotor has no saturation effort",
         ),
     )
@@ -287,7 +287,7 @@ class Pipeline(CheckedAttributes, DeclaredMemory):
         parts: list[Any] = [law, *([delay] if delay is not None else []), *clamps]
         for part in parts:
             if part._space is not None:  # it keeps buffers and, a delay, its place in the memory
-                raise ValueError(f"{part!r} is part of another pipeline; pass a copy()")
+                raise ValueError(f"{part!r} is part of another pipeline; use a copy")
             part.spread_over(slots)
         space = PipelineSpace(size, batch, np.dtype(dtype).type)
         self._assemble(space, law, delay, clamps, None)
@@ -323,6 +323,7 @@ class Pipeline(CheckedAttributes, DeclaredMemory):
         self._inputs = InputRows(space)
         self._acted = [np.zeros(space.shape, np.int64) for _ in clamps]
         self._program: tuple[Operation, ...] = ()
+        self._on_command: tuple[Operation, ...] = ()
         self._unclamped = self._raw
         self._prepared_for: tuple[object, ...] = ()
         self._scatter: Scatter | None = None
@@ -411,12 +412,11 @@ class Pipeline(CheckedAttributes, DeclaredMemory):
         """
         law, delay, raw, state = self.law, self.delay, self._raw, self._state
         effort = self._effort if out is None else out
-        self._targets = targets if delay is None else delay.arriving
-        self.command()
-        program: list[Operation] = []
+        law.command(*(targets if delay is None else delay.arriving))
+        program = law.program(q, qd, state, dt, raw)
+        self._on_command = tuple(law._on_command)
         if delay is not None:
-            program.append(_delayed(law, delay, targets, state, dt))
-        program += law.program(q, qd, state, dt, raw)
+            program.insert(0, _delayed(self.command, delay, targets, state, dt))
         if self._remembers:
             program.append(self._remember)
         before = raw
@@ -447,7 +447,8 @@ class Pipeline(CheckedAttributes, DeclaredMemory):
 
     def command(self) -> None:
         """Let the law take the setpoints it was prepared for; with a delay, each step does."""
-        self.law.command(*self._targets)
+        for call in self._on_command:
+            call()
 
     def advance(self) -> None:
         """One unchecked step with the arrays it was prepared for.
@@ -530,7 +531,9 @@ class Pipeline(CheckedAttributes, DeclaredMemory):
         matrix = np.asarray(inverse_mass, dtype=np.float64)
         if matrix.shape != (size, size) or not np.isfinite(matrix).all():
             raise ValueError(f"inverse_mass must be a finite ({size}, {size}) matrix")
-        return self.advance_implicit(*inputs, dt, matrix, iterations, tolerance)
+        effort = self.advance_implicit(*inputs, dt, matrix, iterations, tolerance)
+        self.command()
+        return effort
 
     def advance_implicit(
         self,
@@ -589,6 +592,7 @@ class Pipeline(CheckedAttributes, DeclaredMemory):
             return self._slopes(q_, qd_, (a, b, c), dt if dt is not None else 0.0)
         finally:
             self.restore(saved)
+            self.command()
 
     def _slopes(self, q: Array, qd: Array, targets: Targets, dt: float) -> Slopes:
         if self.delay is not None:
@@ -600,10 +604,12 @@ class Pipeline(CheckedAttributes, DeclaredMemory):
         return slopes_behind(self.clamps, self.law.slopes(self._state, dt), effort, q, qd)
 
 
-def _delayed(law: Law, delay: Delay, targets: Targets, state: State, dt: float) -> Operation:
+def _delayed(
+    command: Operation, delay: Delay, targets: Targets, state: State, dt: float
+) -> Operation:
     """Push the setpoints; the law takes what arrives, unless that is what it has already."""
     target_q, target_qd, feedforward = targets
-    arriving, arrived, taken = delay.arriving, delay._arrived, b""
+    arrived, taken = delay._arrived, b""
 
     def pass_on() -> None:
         nonlocal taken
@@ -611,6 +617,6 @@ def _delayed(law: Law, delay: Delay, targets: Targets, state: State, dt: float) 
         now = arrived.tobytes()
         if now != taken:
             taken = now
-            law.command(*arriving)
+            command()
 
     return pass_on

@@ -3,12 +3,13 @@
 import math
 from abc import ABC
 from enum import StrEnum
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from mjrig.components.laws.law import Implicit, Law, commit
-from mjrig.components.laws.pipeline_arrays import Array, PipelineSpace, State
+from mjrig.components.laws.equations import clip, where
+from mjrig.components.laws.law import Implicit, Law, LawInputs
+from mjrig.components.laws.pipeline_arrays import PipelineSpace, State
 from mjrig.core.properties.per_actuator import PerActuator, PerActuatorInput
 from mjrig.core.properties.scalar_kinds import Choice
 
@@ -88,45 +89,29 @@ class VoltageServo(ServoLaw):
     def remember(self, state: State, space: PipelineSpace) -> None:
         state.add("slewed_target", space.zeros())
         state.add("slewing", space.zeros())
-        self._slewed = space.zeros()
 
     def check_dt(self, dt: float | None) -> None:
         if np.isfinite(self.slew_rate).any() and dt is None:
             raise ValueError("VoltageServo with a slew rate needs dt, the time since its last step")
 
-    def compute(
-        self,
-        q: Array,
-        qd: Array,
-        target_q: Array,
-        target_qd: Array,
-        feedforward: Array,
-        state: State,
-        dt: float,
-        out: Array,
-    ) -> None:
-        target = self._slew(q, target_q, state, dt)
-        back_emf, limit = self.kt * qd, self.resistance * self.current_limit
-        duty = self.gain * (target - q)
-        duty = np.clip(duty, (back_emf - limit) / self.voltage, (back_emf + limit) / self.voltage)
-        duty = np.clip(duty, -self.duty_limit, self.duty_limit)
-        out[...] = self.kt * (self.voltage * duty) / self.resistance
-        out -= self.kt * back_emf / self.resistance
+    def equation(self, x: LawInputs) -> Any:
+        target = x.keep("slewed_target", self._slewed(x))
+        x.keep("slewing", 1.0)
+        back_emf, limit = self.kt * x.qd, self.resistance * self.current_limit
+        duty = self.gain * (target - x.q)
+        duty = clip(duty, (back_emf - limit) / self.voltage, (back_emf + limit) / self.voltage)
+        duty = clip(duty, -self.duty_limit, self.duty_limit)
+        driving = x.rounded(self.kt * (self.voltage * duty) / self.resistance)
+        return driving - self.kt * back_emf / self.resistance
 
-    def _slew(self, q: Array, target_q: Array, state: State, dt: float) -> Array:
+    def _slewed(self, x: LawInputs) -> Any:
         if np.isinf(self.slew_rate).all():
-            self._slewed[...] = target_q
-            return target_q
-        step = self.slew_rate * dt
-        before = np.where(state.slewing > 0.0, state.slewed_target, q)
-        self._slewed[...] = before + np.clip(target_q - before, -step, step)
+            return x.target_q
+        step = self.slew_rate * x.dt
+        before = where(x.memory("slewing") > 0.0, x.memory("slewed_target"), x.q)
+        change = x.target_q - before
         # Where nothing limits it, the target itself: the sum may differ in the last bit.
-        np.copyto(self._slewed, target_q, where=np.abs(target_q - before) <= step)
-        return self._slewed
-
-    def advance(self, state: State, good: npt.NDArray[np.bool_] | None = None) -> None:
-        commit(state.slewed_target, self._slewed, good)
-        commit(state.slewing, np.ones_like(state.slewing), good)
+        return where(abs(change) <= step, x.target_q, before + clip(change, -step, step))
 
 
 class CurrentServo(ServoLaw):
@@ -171,26 +156,16 @@ class CurrentServo(ServoLaw):
             gain=gain, damping=damping, kt=kt, current_limit=current_limit, voltage=voltage, **given
         )
 
-    def compute(
-        self,
-        q: Array,
-        qd: Array,
-        target_q: Array,
-        target_qd: Array,
-        feedforward: Array,
-        state: State,
-        dt: float,
-        out: Array,
-    ) -> None:
-        out[...] = self.gain * (target_q - q) - self.damping * qd
+    def equation(self, x: LawInputs) -> Any:
         known = ~np.isnan(self.resistance)
         voltage = np.where(known, self.voltage, math.inf)
         resistance = np.where(known, self.resistance, 1.0)
-        back_emf = self.kt * qd
+        back_emf = self.kt * x.qd
         limits = [
             (-self.current_limit, self.current_limit),
             ((-voltage - back_emf) / resistance, (voltage - back_emf) / resistance),
         ]
+        current = x.rounded(self.gain * (x.target_q - x.q) - self.damping * x.qd)
         for low, high in limits if self.last_limit is LastLimit.VOLTAGE else limits[::-1]:
-            np.clip(out, low, high, out=out)
-        out *= self.kt
+            current = x.rounded(clip(current, low, high))
+        return current * self.kt

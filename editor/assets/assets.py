@@ -16,7 +16,7 @@ from mjrig.core.scene.actuator import Actuator
 from mjrig.core.scene.editing.scene import Scene
 from mjrig.editor.assets.file_kinds import KINDS, MODEL, FileKindError, classify, in_package
 from mjrig.editor.session.user_files import config_folder, read_settings, write_settings
-from mjrig.editor.text import matches, tr
+from mjrig.editor.text import error_text, matches, tr
 
 # Assets -------------------------------------------------------------------------------------------
 
@@ -151,7 +151,7 @@ def component_types() -> FoundAssets:
         except PropertyError:
             continue  # a part of components, not one itself
         except MjrigError as error:
-            notes.append(str(error))
+            notes.append(error_text(error))
             continue
         group = _family(cls)
         if group is not None:

@@ -8,7 +8,7 @@ from imgui_bundle import imgui
 
 from mjrig.components.importers.policy_import import report_data
 from mjrig.components.importers.sources.overrides import FLAGS, ReplacementOptions
-from mjrig.core.errors import BindingError
+from mjrig.core.errors import BindingError, MjrigError, ReaderKind
 from mjrig.core.findings import Level
 from mjrig.core.names import listed
 from mjrig.core.properties.component import ActorComponent, component_named
@@ -19,7 +19,7 @@ from mjrig.editor.assets.drops import described_actor, use_motors
 from mjrig.editor.assets.policy_import import Offer
 from mjrig.editor.session.background import Background
 from mjrig.editor.session.state import EditorState, Idle
-from mjrig.editor.text import tr, window_words
+from mjrig.editor.text import error_text, tr
 from mjrig.editor.ui.colours import AMBER, GREY, RED
 from mjrig.editor.ui.dialogs import Dialog
 from mjrig.editor.ui.layout import size
@@ -86,10 +86,12 @@ class ImportDialog(Dialog):
             work, self._work = self._work, None
             self.offer = work.told(self.state.console)
             if self.offer is None:
-                self._problem = _overridable(work.error) or self._problem
-                if not self._problem and not any(self.replacements.values(*FLAGS).values()):
+                assert work.error is not None
+                if not _is_overridable(work.error) and not any(
+                    self.replacements.values(*FLAGS).values()
+                ):
                     self.close()
-                self._problem = self._problem or str(work.error)
+                self._problem = error_text(work.error)
                 return
             self._data = report_data(self.offer.imported)
             self._changes = policy_import.changes(self.state, self.offer)
@@ -148,8 +150,8 @@ class ImportDialog(Dialog):
         imgui.separator_text(tr("Pre-flight: {found}", found=count_by_severity(found)))
         imgui.push_text_wrap_pos(0.0)
         for finding in found:
-            for line in finding_lines([finding]):
-                imgui.text_colored(_COLOURS[finding.severity], window_words(line.strip()))
+            for line in finding_lines([finding], ReaderKind.WINDOW):
+                imgui.text_colored(_COLOURS[finding.severity], line.strip())
         imgui.pop_text_wrap_pos()
         data = self._data
         takes = (
@@ -199,10 +201,10 @@ class ImportDialog(Dialog):
             self.close()
 
 
-def _overridable(error: Exception | None) -> str:
-    """The text of an error that names an option the user can set here; or empty."""
-    text = str(error or "")
-    return text if any(f"--{flag}" in text for flag in FLAGS) else ""
+def _is_overridable(error: BaseException) -> bool:
+    """Whether an error names an option that the user can set here."""
+    ways = error.message.phrases if isinstance(error, MjrigError) else ()
+    return any(way.values.get("name") in FLAGS for way in ways)
 
 
 # Motors dialog ------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from mjrig.core.scene.editing.scene import Actor, Scene
 from mjrig.editor.assets.file_kinds import reference
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.session.user_files import free_file
-from mjrig.editor.text import tr
+from mjrig.editor.text import error_text, tr
 from mjrig.lab.replay.policy_loop import commands
 
 FOLDER = "policies"
@@ -109,7 +109,7 @@ def look_at(
             imported = import_policy(files, None, model, scene, overrides=overrides)
             return Offer(actor, imported, imported.found.gap)
         except RefusedError as error:
-            return Offer(actor, error.imported, str(error))
+            return Offer(actor, error.imported, error_text(error))
 
 
 # What it would change ---------------------------------------------------------------------------

@@ -12,12 +12,12 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from mjrig.core.errors import MjrigError
 from mjrig.core.files.atomic_writes import replacing
 from mjrig.core.processes.child_process import serve
 from mjrig.core.scene.editing.scene import Scene
 from mjrig.core.scene.scene_description import SCENES
 from mjrig.core.sim.world import World
+from mjrig.editor.text import error_text
 
 READY = "ready"
 HOME = "home"
@@ -78,10 +78,8 @@ def _problem(job: dict[str, Any]) -> str:
         picture = draw(job["model"], job["width"], job["height"])
         with replacing(Path(job["picture"])) as file:
             np.save(file, picture)
-    except MjrigError as error:
-        return str(error)
     except Exception as error:
-        return f"{type(error).__name__}: {error}"
+        return error_text(error)
     return ""
 
 

@@ -11,7 +11,7 @@ from mjrig.core.errors import MjrigError
 from mjrig.editor.gains.gain_model import Tuning
 from mjrig.editor.gains.response_tests import Result
 from mjrig.editor.session.state import EditorState
-from mjrig.editor.text import deferred, tr
+from mjrig.editor.text import deferred, error_text, tr
 from mjrig.editor.ui.colours import GREY
 from mjrig.editor.ui.layout import px, size
 from mjrig.editor.ui.number_cell import number_cell
@@ -112,7 +112,7 @@ def changed(state: EditorState, signal: Signal, **changes: object) -> Signal:
     try:
         new = replace(signal, **changes)  # type: ignore[arg-type]
     except MjrigError as error:
-        state.problems[FIELD] = str(error)
+        state.problems[FIELD] = error_text(error)
         return signal
     state.problems.pop(FIELD, None)
     return new
@@ -224,7 +224,7 @@ class ResponsePanel(Panel):
                 imgui.text_wrapped(f"{response.actuator}: {response.problem}")
             for cause in response.causes:
                 imgui.bullet()
-                imgui.text_wrapped(f"{response.actuator}: {cause}")
+                imgui.text_wrapped(f"{response.actuator}: {cause.text}")
         imgui.push_style_color(imgui.Col_.text, GREY)
         where = tr(_COPY) if result.where == "copy" else tr("measured on the running robot")
         imgui.text_wrapped(

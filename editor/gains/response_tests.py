@@ -18,7 +18,7 @@ from mjrig.editor.edits.edits import Data, Edit
 from mjrig.editor.edits.live_edits import EditedProperty, edited_properties
 from mjrig.editor.session.session import Session
 from mjrig.editor.session.simulation import Simulation
-from mjrig.editor.text import tr
+from mjrig.editor.text import error_text, tr
 from mjrig.lab.gains.gain_rows import holder_of
 from mjrig.lab.rollouts.joint_bench import (
     Bench,
@@ -206,7 +206,7 @@ class GainLab:
             )
             return Result(job, tuple(found))
         except MjrigError as error:
-            problem = str(error)
+            problem = error_text(error)
         except Exception:
             problem = traceback.format_exc()
         self._built_from = None  # the copy may be in an undefined state

@@ -30,7 +30,7 @@ from mjrig.editor.inspector.number_widgets import (
 )
 from mjrig.editor.inspector.text_widgets import combo, entry
 from mjrig.editor.inspector.widget_context import MIXED, Sheet
-from mjrig.editor.text import tr
+from mjrig.editor.text import error_text, tr
 from mjrig.editor.ui.colours import GREY
 from mjrig.editor.ui.number_cell import no_tab_stop
 from mjrig.lab.gains.gain_rows import sources
@@ -203,7 +203,7 @@ def _patch(field: Field, patch: dict[str, Any]) -> None:
         for target in field.targets:
             values.append(prop.merged(target.live or target.obj, patch))
     except MjrigError as error:
-        field.edits.state.problems[field.path] = str(error)
+        field.edits.state.problems[field.path] = error_text(error)
         return
     field.set_each(values, dragging=True)
 
@@ -341,7 +341,7 @@ def _yaml_entry(field: Field, sheet: Sheet, mapping: dict[str, Any], key: str) -
     try:
         field.set_all({**mapping, key: parse_value(new)})
     except MjrigError as error:
-        field.edits.state.problems[field.path] = str(error)
+        field.edits.state.problems[field.path] = error_text(error)
 
 
 # Rows of the table ------------------------------------------------------------------------------

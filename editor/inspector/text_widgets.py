@@ -13,7 +13,7 @@ from mjrig.core.yaml_text.formatting import format_flow
 from mjrig.core.yaml_text.yaml_document import parse_value
 from mjrig.editor.inspector.fields import Field
 from mjrig.editor.inspector.widget_context import MIXED, PAYLOAD, Sheet
-from mjrig.editor.text import tr
+from mjrig.editor.text import error_text, tr
 
 # Text widgets -------------------------------------------------------------------------------------
 
@@ -176,8 +176,8 @@ def put_parsed(field: Field, text: str) -> None:
     try:
         value = parse_value(text)
     except MjrigError as error:
-        field.edits.state.problems[field.path] = str(error)
-        field.edits.state.console.fail(f"{field.path}: {error}")
+        field.edits.state.problems[field.path] = error_text(error)
+        field.edits.state.console.fail(f"{field.path}: {error_text(error)}")
         return
     field.set_all(value)
 

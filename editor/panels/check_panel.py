@@ -1,21 +1,22 @@
 """The check panel: findings of the pre-flight, renewed after every edit, and the binding table."""
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from imgui_bundle import imgui
 
-from mjrig.core.findings import Finding, Level, Remedy
+from mjrig.core.findings import Finding, Level
 from mjrig.core.scene.editing.scene import Scene
 from mjrig.core.sim.world import World
 from mjrig.editor.session.background import Background
 from mjrig.editor.session.state import EditorState
-from mjrig.editor.text import tr
+from mjrig.editor.text import error_text, tr
 from mjrig.editor.ui.colours import AMBER, GREEN, GREY, RED
 from mjrig.editor.ui.panel import Panel
-from mjrig.lab.check.preflight import ActuatorRow, findings, rows
-from mjrig.lab.findings.remedies import apply
+from mjrig.editor.ui.remedies import draw_remedies
+from mjrig.editor.ui.report_view import draw_table
+from mjrig.lab.check.preflight import binding_table, findings
+from mjrig.lab.report.content import ReportTable
 
 # Preflight ----------------------------------------------------------------------------------------
 
@@ -26,9 +27,9 @@ DEBOUNCE = 0.4
 
 @dataclass(frozen=True)
 class Checked:
-    """What a check found: the binding table by actor, and the findings."""
+    """What a check found: the binding tables of the actors, and the findings."""
 
-    tables: dict[str, list[ActuatorRow]]
+    tables: list[ReportTable]
     findings: list[Finding]
 
     def count(self, level: Level) -> int:
@@ -78,7 +79,7 @@ class Preflight:
             )
 
     def _take(self, work: Background[Checked]) -> None:
-        self.problem = "" if work.error is None else str(work.error)
+        self.problem = "" if work.error is None else error_text(work.error)
         self.latest = work.result() if work.error is None else None
 
     @property
@@ -98,7 +99,7 @@ class Preflight:
 
 def _checked(scene: Scene) -> Checked:
     world = World(scene)
-    tables = {name: rows(robot) for name, robot in world.articulations.items() if robot.actuators}
+    tables = [binding_table(robot) for robot in world.articulations.values() if robot.actuators]
     return Checked(tables, findings(world))
 
 
@@ -106,8 +107,6 @@ def _checked(scene: Scene) -> Checked:
 
 
 COLOURS = {Level.ERROR: RED, Level.WARNING: AMBER, Level.NOTE: GREY}
-_TABLE = imgui.TableFlags_.row_bg | imgui.TableFlags_.borders_inner_v | imgui.TableFlags_.resizable
-_HEADER = ("actuator", "joint", "kind", "gear", "driven by", "execution")
 
 
 class CheckPanel(Panel):
@@ -136,17 +135,9 @@ class CheckPanel(Panel):
             imgui.push_id(i)
             self._finding(finding)
             imgui.pop_id()
-        for actor, table in checked.tables.items():
-            bound = sum(1 for row in table if not row.reason)
-            if imgui.collapsing_header(
-                tr(
-                    "{actor}: {count} actuators, {bound} bound to a law",
-                    actor=actor,
-                    count=len(table),
-                    bound=bound,
-                )
-            ):
-                self._bindings(actor, table)
+        for table in checked.tables:
+            if imgui.collapsing_header(table.title):
+                draw_table(table.title, table)
 
     def _finding(self, finding: Finding) -> None:
         imgui.text_colored(COLOURS[finding.severity], str(finding.severity))
@@ -160,36 +151,9 @@ class CheckPanel(Panel):
             imgui.push_style_color(imgui.Col_.text, GREY)
             imgui.text_wrapped(finding.fix)
             imgui.pop_style_color()
-        self._remedies(finding)
-        imgui.unindent()
-
-    def _remedies(self, finding: Finding) -> None:
-        """A button for each way out; without one, why there is none."""
-        if finding.by_hand:
-            imgui.push_style_color(imgui.Col_.text, GREY)
-            imgui.text_wrapped(tr("by hand: {why}", why=finding.by_hand))
-            imgui.pop_style_color()
         # While an edit is being checked, the findings are those of the scene before it.
-        imgui.begin_disabled(self.preflight.is_running)
-        for i, remedy in enumerate(finding.remedies):
-            label = tr("Fix: {remedy}", remedy=remedy.text)
-            if i and _fits(label):
-                imgui.same_line()
-            if imgui.small_button(f"{label}###fix{i}"):
-                self.fix(finding, remedy)
-            edits = "\n".join(map(str, remedy.edits))
-            imgui.set_item_tooltip(tr("One edit, which can be undone:\n{edits}", edits=edits))
-        imgui.end_disabled()
-
-    def fix(self, finding: Finding, remedy: Remedy) -> bool:
-        """Make a remedy, as one edit; returns whether the scene took it."""
-
-        def edit() -> None:
-            name = tr("Fix {where}: {remedy}", where=finding.where, remedy=remedy.text)
-            with self.state.session.edit(name) as scene:
-                apply([replace(finding, remedies=(remedy,))], scene)
-
-        return self.state.attempt(edit, "check")
+        draw_remedies(self.state, finding, field="check", enabled=not self.preflight.is_running)
+        imgui.unindent()
 
     def _select(self, finding: Finding) -> None:
         """Select what a finding is about; joints and actuators by their own pages."""
@@ -203,27 +167,3 @@ class CheckPanel(Panel):
             kind = "actuator:" if name in actuators else "joint:" * (name in robot.joint_names)
             paths.append(f"{finding.actor}.{kind}{name}")
         self.state.selection.paths = paths or [finding.actor]
-
-    def _bindings(self, actor: str, rows: Sequence[ActuatorRow]) -> None:
-        if not imgui.begin_table(f"bindings {actor}", len(_HEADER), int(_TABLE)):
-            return
-        for name in _HEADER:
-            imgui.table_setup_column(name)
-        imgui.table_headers_row()
-        for row in rows:
-            cells = (row.actuator, row.joint, row.kind, f"{row.gear:g}", row.owner, row.execution)
-            imgui.table_next_row()
-            for column, text in enumerate(cells):
-                imgui.table_set_column_index(column)
-                imgui.text_unformatted(text)
-            if row.reason and imgui.is_item_hovered():
-                imgui.set_tooltip(row.reason)
-        imgui.end_table()
-
-
-def _fits(label: str) -> bool:
-    """Whether a small button still fits behind the last one."""
-    style = imgui.get_style()
-    width = imgui.calc_text_size(label).x + 2.0 * style.frame_padding.x + style.item_spacing.x
-    right = imgui.get_cursor_screen_pos().x + imgui.get_content_region_avail().x
-    return imgui.get_item_rect_max().x + width < right

@@ -12,6 +12,7 @@ from mjrig.editor.text import matches, tr
 from mjrig.editor.ui.colours import AMBER, GREY, RED, TEXT
 from mjrig.editor.ui.layout import px
 from mjrig.editor.ui.panel import Panel
+from mjrig.editor.ui.remedies import fix
 
 # Console view -------------------------------------------------------------------------------------
 
@@ -193,4 +194,9 @@ class ConsolePanel(Panel):
         if imgui.begin_popup_context_item("menu"):
             if imgui.menu_item_simple(tr("Copy line")):
                 imgui.set_clipboard_text(as_text([line]))
+            finding = line.finding
+            for i, remedy in enumerate(finding.remedies if finding is not None else ()):
+                if imgui.menu_item_simple(f"{tr('Fix: {remedy}', remedy=remedy.text)}###fix{i}"):
+                    assert finding is not None
+                    fix(self.state, finding, remedy)
             imgui.end_popup()

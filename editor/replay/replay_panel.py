@@ -7,11 +7,10 @@ from pathlib import Path
 
 from imgui_bundle import imgui
 
-from mjrig.cli.replay_folder import SUFFIXES
-from mjrig.core.findings import Finding
 from mjrig.editor.replay.playback import MODES, RATES, Replaying, parse_hints
 from mjrig.editor.replay.recorded_plot import RecordedPlot
-from mjrig.editor.replay.replay_check import Answer, Check, fix
+from mjrig.editor.replay.replay_job import CompareJob, ReplayAnswer
+from mjrig.editor.session.job_runner import Finished, Runner
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.text import tr
 from mjrig.editor.ui import icons
@@ -20,7 +19,12 @@ from mjrig.editor.ui.layout import px, size
 from mjrig.editor.ui.number_cell import whole_number_cell
 from mjrig.editor.ui.panel import Panel
 from mjrig.editor.ui.path_dialog import PathDialog
+from mjrig.editor.ui.remedies import draw_remedies
 from mjrig.editor.ui.report_view import draw_report
+from mjrig.lab.replay.source import SUFFIXES
+from mjrig.lab.report.html_page import write_report
+from mjrig.lab.report.output import prepare_folder
+from mjrig.lab.rollouts.scene_bundle import LocalScene
 
 #: Perturbed runs of a policy at most.
 MOST_TRIALS = 50
@@ -52,11 +56,10 @@ class ReplayPanel(Panel):
         self._choose, self._open_scene = choose, open_scene
         self._hints = ""
         self.trials = 0
-        self.check: Check | None = None
-        self.answer: Answer | None = None
+        self.runner = Runner()
+        self.answer: ReplayAnswer | None = None
         #: Whether the answer just came, and is to be seen.
         self._reveals = False
-        self._held: Check | None = None
         #: Opens a page in the browser.
         self.show_page: Callable[[str], object] = webbrowser.open
 
@@ -71,37 +74,30 @@ class ReplayPanel(Panel):
     def tick(self) -> None:
         """Once per frame, shown or not."""
         self.replaying.tick()
-        if self.check is not None and self.check.is_done:
-            self._take()
+        finished = self.runner.take()
+        if finished is not None:
+            self._take(finished)
 
     @property
     def is_awaiting(self) -> bool:
         """Whether a file is being read or a comparison computed."""
-        return self.replaying.is_reading or self.check is not None
+        return self.replaying.is_reading or self.runner.is_busy
 
     def close(self) -> None:
         """The window closes."""
         self.replaying.close()
-        self._forget()
+        self.runner.close()
 
     def _forget(self) -> None:
-        for check in (self.check, self._held):
-            if check is not None:
-                check.close()
-        self.check = self._held = self.answer = None
+        self.runner.cancel()
+        self.answer = None
 
-    def _take(self) -> None:
-        check, self.check = self.check, None
-        assert check is not None
-        found: list[Answer] = []
-        if self.state.attempt(lambda: found.append(check.answer())):
-            if self._held is not None:
-                self._held.close()
-            self.answer, self._held = found[0], check  # its files are needed for the report
-            self._reveals = True
-            self.state.console.say(found[0].report.headline)
-        else:
-            check.close()
+    def _take(self, finished: Finished) -> None:
+        if finished.problem:
+            self.state.console.fail(finished.problem, finished.detail)
+            return
+        self.answer, self._reveals = finished.result, True
+        self.state.console.say(finished.result.report.headline)
 
     # Widgets ------------------------------------------------------------------------------------
 
@@ -242,14 +238,14 @@ class ReplayPanel(Panel):
     # The comparison -----------------------------------------------------------------------------
 
     def _compare(self) -> None:
-        if self.check is not None:
+        if self.runner.is_busy:
             if imgui.button(tr("Cancel###compare")):
-                self.check.close()
-                self.check = None
+                self.runner.cancel()
                 return
             imgui.same_line()
-            text = tr("running on a copy: {elapsed:.0f} s", elapsed=self.check.elapsed)
-            imgui.progress_bar(-0.5 * self.check.elapsed, size(220, 0), text)
+            elapsed = self.runner.progress.elapsed
+            text = tr("running on a copy: {elapsed:.0f} s", elapsed=elapsed)
+            imgui.progress_bar(-0.5 * elapsed, size(220, 0), text)
             return
         if imgui.button(tr("Compare###compare")):
             self.state.attempt(self.compare)
@@ -281,32 +277,32 @@ class ReplayPanel(Panel):
             "trials": self.trials if replaying.mode == "policy" else 0,
             "hints": parse_hints(self._hints),
         }
-        self.check = Check(self.state, replaying.path, settings)
+        scene = self.state.scene
+        name = str(scene.path) if scene.path else "scene"
+        execution = self.state.simulation.world.requested_execution
+        path = replaying.path.resolve()
+        self.runner.start(CompareJob(LocalScene.of(scene), name, execution, path, settings))
 
     def save_report(self) -> None:
         """Write report.html and report.json beside the recording, and show the page."""
         path = self.replaying.path
         assert path is not None and self.answer is not None
-        page = self.answer.save(path.resolve().with_name(f"{path.stem}-report"))
+        folder = path.resolve().with_name(f"{path.stem}-report")
+        page = folder / "report.html"
+        prepare_folder(folder)
+        write_report(self.answer.report, page, folder / "report.json")
         self.state.console.say(tr("report: {page}", page=page))
         self.state.offer_file(page)
         self.show_page(page.as_uri())
 
-    def _show(self, answer: Answer) -> None:
+    def _show(self, answer: ReplayAnswer) -> None:
         imgui.separator()
         if self._reveals:
             imgui.set_scroll_here_y(0.0)
             self._reveals = False
         draw_report(answer.report, partial(self._offer_fix, answer))
 
-    def _offer_fix(self, answer: Answer, i: int) -> None:
-        finding = answer.diagnosis[i]
-        if finding.edits:
-            if imgui.small_button(tr("Fix###fix {number}", number=i + 1)):
-                self.state.attempt(partial(self.fix, finding))
-            imgui.set_item_tooltip(tr("Make the edit that repairs it; Undo takes it back"))
-
-    def fix(self, finding: Finding) -> None:
-        """Repair a finding in the scene."""
-        for line in fix(self.state, finding, self.replaying.robot):
-            self.state.console.say(tr("fixed: {line}", line=line))
+    def _offer_fix(self, answer: ReplayAnswer, i: int) -> None:
+        imgui.push_id(i)
+        draw_remedies(self.state, answer.diagnosis[i], robot=self.replaying.robot)
+        imgui.pop_id()

@@ -7,6 +7,7 @@ from typing import Generic, TypeVar
 
 from mjrig.core.errors import MjrigError
 from mjrig.editor.session.console import Console
+from mjrig.editor.text import error_text
 
 T = TypeVar("T")
 
@@ -52,8 +53,6 @@ class Background(Generic[T]):
         """The result; None after an error, which goes to the console."""
         if self.error is None:
             return self._result[0]
-        if isinstance(self.error, MjrigError):
-            console.fail(str(self.error))
-        else:
-            console.fail(f"{type(self.error).__name__}: {self.error}", self._trace)
+        detail = "" if isinstance(self.error, MjrigError) else self._trace
+        console.fail(error_text(self.error), detail)
         return None

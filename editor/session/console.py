@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from mjrig.core.control.finite_guard import Event
-from mjrig.editor.text import tr, window_words
+from mjrig.core.findings import Finding, Level
+from mjrig.editor.text import tr
 
 # Console ------------------------------------------------------------------------------------------
 
@@ -23,6 +24,8 @@ class Line:
     level: str
     text: str
     detail: str = ""
+    #: What the line reports; its remedies are in the menu of the line.
+    finding: Finding | None = None
     at: float = field(default_factory=time.monotonic)
 
 
@@ -35,15 +38,20 @@ class Console(logging.Handler):
 
     def say(self, text: str, detail: str = "") -> None:
         """Log an informational message."""
-        self.lines.append(Line("info", window_words(text), detail))
+        self.lines.append(Line("info", text, detail))
 
     def warn(self, text: str, detail: str = "") -> None:
         """Log a warning."""
-        self.lines.append(Line("warning", window_words(text), detail))
+        self.lines.append(Line("warning", text, detail))
 
     def fail(self, text: str, detail: str = "") -> None:
         """Log an error: something was refused or failed."""
-        self.lines.append(Line("error", window_words(text), detail))
+        self.lines.append(Line("error", text, detail))
+
+    def report(self, finding: Finding) -> None:
+        """Log a finding."""
+        level = "info" if finding.severity is Level.NOTE else str(finding.severity)
+        self.lines.append(Line(level, finding.text, finding=finding))
 
     def emit(self, record: logging.LogRecord) -> None:
         if isinstance(record.args, tuple) and any(isinstance(a, Event) for a in record.args):
@@ -52,7 +60,7 @@ class Console(logging.Handler):
         detail = ""
         if record.exc_info:
             detail = logging.Formatter().formatException(record.exc_info)
-        self.lines.append(Line(level, window_words(record.getMessage()), detail))
+        self.lines.append(Line(level, record.getMessage(), detail))
 
 
 # Events -------------------------------------------------------------------------------------------

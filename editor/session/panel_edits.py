@@ -15,7 +15,7 @@ from mjrig.core.scene.editing.scene import Scene
 from mjrig.core.scene.scene_paths import find
 from mjrig.editor.edits.edits import UNSET
 from mjrig.editor.session.state import EditorState
-from mjrig.editor.text import tr
+from mjrig.editor.text import error_text, tr
 
 #: Share of the time that edits of a drag may take.
 SHARE = 0.4
@@ -145,7 +145,7 @@ class PanelEdits:
         try:
             run()
         except MjrigError as error:  # the console shows it once, when the drag has ended
-            self.state.problems[field] = self._refused = str(error)
+            self.state.problems[field] = self._refused = error_text(error)
         else:
             self.state.problems.pop(field, None)
             self._refused = ""

@@ -16,7 +16,7 @@ from mjrig.editor.session.console import Console, EventTeller
 from mjrig.editor.session.elements import Elements
 from mjrig.editor.session.session import Session
 from mjrig.editor.session.simulation import Simulation
-from mjrig.editor.text import tr, window_words
+from mjrig.editor.text import error_text, tr
 
 
 @dataclass
@@ -133,8 +133,8 @@ class EditorState:
             edit()
         except MjrigError as error:
             if field:
-                self.problems[field] = window_words(str(error))
-            self.console.fail(str(error))
+                self.problems[field] = error_text(error)
+            self.console.fail(error_text(error))
             return False
         except Exception as error:
             self.console.fail(described(error), traceback.format_exc())

@@ -14,15 +14,16 @@ from mjrig.editor.gains.response_panel import signal_inputs
 from mjrig.editor.inspector.fields import EditedObject, fields_of
 from mjrig.editor.inspector.property_rows import PropertyRows
 from mjrig.editor.inspector.widget_context import Sheet
+from mjrig.editor.session.job_runner import Finished
 from mjrig.editor.session.panel_edits import PanelEdits
 from mjrig.editor.text import deferred, tr
 from mjrig.editor.tune.tune_model import Tune
-from mjrig.editor.tune.tune_runner import Finished
 from mjrig.editor.tune.tune_settings import RECORDINGS, TESTS, WAYS, GainAxis
 from mjrig.editor.ui.colours import GREEN, RED
 from mjrig.editor.ui.layout import px
 from mjrig.editor.ui.number_cell import number_cell, whole_number_cell
 from mjrig.editor.ui.option_fields import option_fields
+from mjrig.editor.ui.remedies import draw_remedies
 from mjrig.editor.ui.report_view import draw_curves, draw_note, draw_table
 from mjrig.lab.fit.plant import OF_JOINTS, UNITS
 from mjrig.lab.gains.gain_rows import GainRow, columns
@@ -289,7 +290,7 @@ def show_tests(tune: Tune, finished: Finished) -> None:
     shown = _shown(tune, report)
     room = imgui.get_content_region_avail()
     if shown is not None and room.x < px(BESIDE):
-        _curve(shown, max(px(HEIGHTS[0]), min(px(HEIGHTS[1]), 0.5 * room.y)))
+        _curve(tune, shown, max(px(HEIGHTS[0]), min(px(HEIGHTS[1]), 0.5 * room.y)))
         _verdicts(tune, report)
         return
     if imgui.begin_child("verdicts", ImVec2(0.55 * room.x if shown else 0.0, 0.0)):
@@ -298,7 +299,7 @@ def show_tests(tune: Tune, finished: Finished) -> None:
     if shown is not None:
         imgui.same_line()
         if imgui.begin_child("curve"):
-            _curve(shown, max(px(HEIGHTS[0]), min(px(HEIGHTS[1]), 0.85 * room.y)))
+            _curve(tune, shown, max(px(HEIGHTS[0]), min(px(HEIGHTS[1]), 0.85 * room.y)))
         imgui.end_child()
 
 
@@ -320,13 +321,17 @@ def _shown(tune: Tune, report: GainReport) -> GainResult | None:
     return next(iter([*bad, *drawn]), None)
 
 
-def _curve(result: GainResult, height: float) -> None:
+def _curve(tune: Tune, result: GainResult, height: float) -> None:
     imgui.text(f"{result.label}: {result.test} {result.case}".strip())
     figure = curve(result)
     if figure is None:
-        draw_note(tr("no curve: {why}", why="; ".join(result.reasons)))
+        draw_note(tr("no curve: {why}", why="; ".join(f.text for f in result.findings)))
     else:
         draw_curves(figure, height, tr("position [rad or m]"))
+    for i, finding in enumerate(result.findings):
+        imgui.push_id(i)
+        draw_remedies(tune.state, finding)
+        imgui.pop_id()
 
 
 def _results(tune: Tune, report: GainReport, results: Sequence[GainResult]) -> None:

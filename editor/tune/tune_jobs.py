@@ -4,12 +4,11 @@ Nothing of a window is imported here: the worker process needs none.
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from mjrig.core.names import how_many, literal
+from mjrig.editor.session.job_worker import JobReport
 from mjrig.editor.text import tr
 from mjrig.lab.fit.identification import Fit, fit
 from mjrig.lab.gains.assignment import AssignmentPlan, Wish, assign
@@ -22,17 +21,6 @@ from mjrig.lab.rollouts.scene_bundle import LocalScene
 from mjrig.lab.rollouts.signals import Signal
 from mjrig.lab.sweep.runner import Swept, sweep
 from mjrig.lab.sweep.search_space import Space
-
-#: Called with the fraction done, None where it is unknown, and a description of the present work.
-Report = Callable[[float | None, str], object]
-
-
-class TuneJob(Protocol):
-    """A job for the worker process."""
-
-    @property
-    def title(self) -> str: ...
-    def run(self, report: Report) -> object: ...
 
 
 @dataclass(frozen=True)
@@ -64,7 +52,7 @@ class RespondJob:
         """Title of the job."""
         return tr("{kind} on {joints}", kind=self.signal.kind, joints=self.joints)
 
-    def run(self, report: Report) -> list[JointResponse]:
+    def run(self, report: JobReport) -> list[JointResponse]:
         """Test them.
 
         Raises:
@@ -93,7 +81,7 @@ class GainTestJob:
         """Title of the job."""
         return tr("{names} on {joints}", names=", ".join(self.tests), joints=self.joints)
 
-    def run(self, report: Report) -> GainReport:
+    def run(self, report: JobReport) -> GainReport:
         """Test them.
 
         Raises:
@@ -128,7 +116,7 @@ class AssignJob:
             joints=self.joints,
         )
 
-    def run(self, report: Report) -> AssignmentPlan:
+    def run(self, report: JobReport) -> AssignmentPlan:
         """Work the gains out.
 
         Raises:
@@ -159,7 +147,7 @@ class FitJob:
         """Title of the job."""
         return tr("{names} of {joints}", names=", ".join(self.parameters), joints=self.joints)
 
-    def run(self, report: Report) -> Fit:
+    def run(self, report: JobReport) -> Fit:
         """Fit them.
 
         Raises:
@@ -198,7 +186,7 @@ class SweepJob:
         count = math.prod(len(c.values) for c in self.space.choices) * max(1, self.space.samples)
         return tr("{count} on {joints}", count=how_many(count, "point"), joints=self.joints)
 
-    def run(self, report: Report) -> Swept:
+    def run(self, report: JobReport) -> Swept:
         """Test them all.
 
         Raises:

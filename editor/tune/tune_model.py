@@ -10,10 +10,10 @@ from mjrig.core.errors import BindingError, MjrigError, PropertyError
 from mjrig.core.names import how_many
 from mjrig.editor.gains.gain_edits import set_gains
 from mjrig.editor.gains.gain_model import Tuning
+from mjrig.editor.session.job_runner import Finished, Runner
+from mjrig.editor.session.job_worker import BackgroundJob
 from mjrig.editor.session.state import EditorState
-from mjrig.editor.text import tr
-from mjrig.editor.tune.tune_jobs import TuneJob
-from mjrig.editor.tune.tune_runner import Finished, Runner
+from mjrig.editor.text import error_text, tr
 from mjrig.editor.tune.tune_settings import (
     AssignSettings,
     FitSettings,
@@ -132,7 +132,7 @@ class Tune:
 
     # Work ---------------------------------------------------------------------------------------
 
-    def job(self, task: TuneTask) -> TuneJob:
+    def job(self, task: TuneTask) -> BackgroundJob:
         """The job a task would run now.
 
         Raises:
@@ -153,8 +153,8 @@ class Tune:
             job = self.job(task)
         except MjrigError as error:
             self.found.pop(task, None)
-            self.state.problems[key_of(task)] = str(error)
-            self.state.console.fail(f"{task}: {error}")
+            self.state.problems[key_of(task)] = error_text(error)
+            self.state.console.fail(f"{task}: {error_text(error)}")
             return False
         self.state.problems.pop(key_of(task), None)
         self._position = self.state.session.undo_stack.position
@@ -306,5 +306,5 @@ def why_no_rows(rows: Sequence[GainRow]) -> str:
     try:
         joints_of(rows)
     except PropertyError as error:
-        return str(error)
+        return error_text(error)
     return ""

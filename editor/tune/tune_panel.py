@@ -1,15 +1,15 @@
 """The Tune panel: respond, test, assign, fit and sweep on the chosen joints, with results."""
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from imgui_bundle import ImVec2, imgui
 
-from mjrig.core.names import how_many, listed
+from mjrig.core.names import listed
 from mjrig.editor.gains.gain_model import Tuning
+from mjrig.editor.session.job_runner import Finished
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.text import deferred, tr
 from mjrig.editor.tune import tune_plots
@@ -30,21 +30,20 @@ from mjrig.editor.tune.tune_plots import (
     draw_sweep,
     overlays,
 )
-from mjrig.editor.tune.tune_runner import Finished
 from mjrig.editor.ui.colours import AMBER, GREY, RED
 from mjrig.editor.ui.layout import px
 from mjrig.editor.ui.panel import Panel
-from mjrig.editor.ui.report_view import draw_curves, draw_note, draw_table
+from mjrig.editor.ui.report_view import draw_curves, draw_note, draw_report, draw_table
 from mjrig.lab.fit.identification import Fit
 from mjrig.lab.fit.report import error_facts, estimates_table
 from mjrig.lab.gains import assignment
 from mjrig.lab.gains.assignment import AssignmentPlan
-from mjrig.lab.report.content import ReportColumn, ReportCurves, ReportTable, words
+from mjrig.lab.report.content import Plots, Report, ReportCurves, ReportTable
 from mjrig.lab.responses import response_report
 from mjrig.lab.responses.joint_response import JointResponse
-from mjrig.lab.rollouts.results import Ranked
 from mjrig.lab.rollouts.signals import Kind
 from mjrig.lab.sweep.runner import Swept
+from mjrig.lab.sweep.sweep_report import described
 
 # Tune results -------------------------------------------------------------------------------------
 # Results of the Tune panel as tables and plots: one function per task.
@@ -54,9 +53,8 @@ from mjrig.lab.sweep.runner import Swept
 HEIGHTS = (150.0, 320.0)
 #: Least height of a plot with its legend above.
 LEGIBLE = 200.0
-#: Points of a sweep that are listed.
+#: Points of a sweep that are listed, and how many are seen without scrolling.
 LISTED = 50
-#: And how many of them are seen without scrolling.
 VISIBLE = 5
 
 
@@ -155,33 +153,15 @@ def show_sweep(tune: Tune, finished: Finished) -> None:
     """The best points, of which a click picks one, and a picture of all."""
     job, swept = finished.job, finished.result
     assert isinstance(job, SweepJob) and isinstance(swept, Swept)
-    bad = sum(row.status != "ok" for row in swept.results)
     if swept.best is None:
         first = next((row.error or row.status for row in swept.results), "nothing")
         draw_note(tr("every point failed; the first: {first}", first=first))
         return
-    text = how_many(len(swept.ranking), "point") + (
-        tr(", {count} failed", count=bad) if bad else ""
-    )
-    draw_note(text + (f"; {why}" if (why := swept.plan.why_not_batched) else ""))
-    _ranking(tune, swept, job.space.names)
-    draw_sweep(_picture(finished), tune.picked, _height())
-
-
-@lru_cache(maxsize=1)
-def _picture(finished: Finished) -> SweepPicture:
-    swept: Swept = finished.result
-    return SweepPicture.of(swept.ranking, swept.results.parameters, swept.objective.text)
-
-
-def _ranking(tune: Tune, swept: Swept, names: Sequence[str]) -> None:
-    metrics = swept.plan.experiment.scenario.metrics
-    shown = swept.ranking[:LISTED]
-    others = [m for m in metrics if m != swept.objective.text]
-    table = ReportTable(
-        columns=[*words(""), *map(ReportColumn, (*names, swept.objective.text, *others))],
-        rows=[(str(i + 1), *_cells(r, names, others)) for i, r in enumerate(shown)],
-    )
+    report = _sweep_report(finished)
+    (table, plots) = report.sections[:2]
+    assert isinstance(table, ReportTable) and isinstance(plots, Plots)
+    table = replace(table, rows=table.rows[:LISTED])
+    draw_report(replace(report, sections=()))
 
     def choose(row: int) -> None:
         tune.picked = row
@@ -189,18 +169,27 @@ def _ranking(tune: Tune, swept: Swept, names: Sequence[str]) -> None:
     draw_table(
         "ranking", table, most_rows=VISIBLE, chosen=lambda row: row == tune.picked, choose=choose
     )
+    curves = [figure for figure in plots.figures if isinstance(figure, ReportCurves)]
+    if len(swept.results.parameters) == 1 and curves:
+        draw_curves(curves[0], _height(), curves[0].title)
+    else:
+        draw_sweep(_picture(finished), tune.picked, _height())
 
 
-def _cells(ranked: Ranked, names: Sequence[str], metrics: Sequence[str]) -> list[str]:
-    values = [ranked.values[name] for name in names]
-    numbers: list[Any] = [ranked.score, *map(ranked.mean, metrics)]
-    return [_text(v) for v in [*values, *numbers]]
+@lru_cache(maxsize=1)
+def _sweep_report(finished: Finished) -> Report:
+    """The report of a sweep."""
+    swept: Swept = finished.result
+    metrics, why = swept.plan.experiment.scenario.metrics, swept.plan.why_not_batched
+    facts = [("points", str(len(swept.ranking))), *([("one world at a time", why)] if why else [])]
+    names = swept.results.parameters
+    return described("", swept.ranking, names, metrics, swept.objective.text, facts)
 
 
-def _text(value: Any) -> str:
-    if isinstance(value, float):
-        return f"{value:.4g}" if math.isfinite(value) else "failed"
-    return str(value)
+@lru_cache(maxsize=1)
+def _picture(finished: Finished) -> SweepPicture:
+    swept: Swept = finished.result
+    return SweepPicture.of(swept.ranking, swept.results.parameters, swept.objective.text)
 
 
 def _height() -> float:

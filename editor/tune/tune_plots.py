@@ -9,7 +9,6 @@ from imgui_bundle import ImVec2, ImVec4, imgui, implot
 
 from mjrig.core.arrays import FloatArray
 from mjrig.core.errors import MjrigError
-from mjrig.core.properties.declaration import number
 from mjrig.editor.text import tr
 from mjrig.editor.ui.colours import GREY, RED
 from mjrig.editor.ui.layout import px, size
@@ -186,7 +185,7 @@ def _bars(errors: FitErrors, size: ImVec2, colour: ImVec4) -> None:
 
 
 # Tune sweep plots ---------------------------------------------------------------------------------
-# Plots of a sweep: a curve, a heat map, parallel coordinates.
+# Plots of a sweep: a heat map, parallel coordinates.
 
 
 #: At most so many lines of parallel coordinates are drawn, and names beside an axis.
@@ -203,14 +202,12 @@ class SweepPicture:
         labels: labels of the parameters and of the objective.
         heights: (points, labels) heights in parallel coordinates, best point first.
         marks: texts and heights beside each of those axes.
-        curve: values and objectives of the only parameter; None: there are more, or no numbers.
         heat: the heat map; None: see `why_no_heat`.
     """
 
     labels: tuple[str, ...]
     heights: FloatArray
     marks: tuple[Marks, ...]
-    curve: tuple[FloatArray, FloatArray] | None
     heat: Heat | None
     why_no_heat: str = ""
 
@@ -232,24 +229,11 @@ class SweepPicture:
             heat, why = None, str(error)
         heights = np.column_stack([axis.heights for axis in axes])
         marks = tuple(axis.marks for axis in axes)
-        return cls(labels, heights, marks, _sweep_curve(all_points, names), heat, why)
-
-
-def _sweep_curve(
-    points: Sequence[Ranked], names: Sequence[str]
-) -> tuple[FloatArray, FloatArray] | None:
-    x = [number(r.values[names[0]]) for r in points]
-    if len(names) != 1 or any(v is None or not np.isfinite(v) for v in x):
-        return None
-    order = np.argsort(np.array(x, float))
-    return np.array(x, float)[order], np.array([r.score for r in points])[order]
+        return cls(labels, heights, marks, heat, why)
 
 
 def draw_sweep(picture: SweepPicture, picked: int, height: float) -> None:
-    """Draw it: a curve of one parameter, or of several a choice of two pictures."""
-    if picture.curve is not None:
-        _draw_curve(picture, picture.curve, height)
-        return
+    """Draw it: a choice of two pictures."""
     if not imgui.begin_tab_bar("pictures"):
         return
     if imgui.begin_tab_item(tr("heat map"))[0]:
@@ -262,17 +246,6 @@ def draw_sweep(picture: SweepPicture, picked: int, height: float) -> None:
         _draw_parallel(picture, picked, height)
         imgui.end_tab_item()
     imgui.end_tab_bar()
-
-
-def _draw_curve(picture: SweepPicture, curve: tuple[FloatArray, FloatArray], height: float) -> None:
-    if implot.begin_plot("##curve", ImVec2(-1, height), PLAIN):
-        implot.setup_axes(picture.labels[0], picture.labels[1], FIT, FIT)
-        line("##line", *curve, implot.get_colormap_color(0), 1.5)
-        spec = implot.Spec()
-        spec.marker = implot.Marker_.circle
-        spec.marker_fill_color = spec.marker_line_color = GREY
-        implot.plot_scatter("##points", *curve, spec)
-        implot.end_plot()
 
 
 def _draw_heat(heat: Heat, height: float) -> None:

@@ -10,6 +10,7 @@ from mjrig.cli.sweep_command import SweepOptions
 from mjrig.cli.tune_command import AssignOptions
 from mjrig.core.errors import PropertyError
 from mjrig.core.scene.editing.scene import Scene
+from mjrig.editor.session.job_worker import BackgroundJob
 from mjrig.editor.text import tr
 from mjrig.editor.tune.tune_jobs import (
     AssignJob,
@@ -18,7 +19,6 @@ from mjrig.editor.tune.tune_jobs import (
     Joints,
     RespondJob,
     SweepJob,
-    TuneJob,
 )
 from mjrig.lab.fit.plant import OF_JOINTS
 from mjrig.lab.gains.assignment import Inertia, Wish
@@ -40,7 +40,7 @@ RECORDINGS = (".h5", ".hdf5", ".npz", ".csv", ".json", ".mcap", ".bag", ".db3", 
 class Settings(Protocol):
     """What a form holds."""
 
-    def job(self, scene: Scene, rows: Sequence[GainRow]) -> TuneJob: ...
+    def job(self, scene: Scene, rows: Sequence[GainRow]) -> BackgroundJob: ...
 
 
 @dataclass
@@ -49,7 +49,7 @@ class RespondSettings:
 
     signal: Signal = field(default_factory=lambda: Signal(Kind.CHIRP, 0.1, 0.2, 20.0, 5.0))
 
-    def job(self, scene: Scene, rows: Sequence[GainRow]) -> TuneJob:
+    def job(self, scene: Scene, rows: Sequence[GainRow]) -> BackgroundJob:
         """What to do."""
         return RespondJob(LocalScene.of(scene), joints_of(rows), self.signal)
 
@@ -60,7 +60,7 @@ class GainTestSettings:
 
     tests: list[GainTest] = field(default_factory=lambda: list(GainTest))
 
-    def job(self, scene: Scene, rows: Sequence[GainRow]) -> TuneJob:
+    def job(self, scene: Scene, rows: Sequence[GainRow]) -> BackgroundJob:
         """What to do.
 
         Raises:
@@ -75,7 +75,7 @@ class GainTestSettings:
 class AssignSettings(AssignOptions):
     """Gains by frequency and damping."""
 
-    def job(self, scene: Scene, rows: Sequence[GainRow]) -> TuneJob:
+    def job(self, scene: Scene, rows: Sequence[GainRow]) -> BackgroundJob:
         """What to do.
 
         Raises:
@@ -88,7 +88,7 @@ class AssignSettings(AssignOptions):
 class FitSettings(FitCommandOptions):
     """Parameters from recordings."""
 
-    def job(self, scene: Scene, rows: Sequence[GainRow]) -> TuneJob:
+    def job(self, scene: Scene, rows: Sequence[GainRow]) -> BackgroundJob:
         """What to do.
 
         Raises:
@@ -138,7 +138,7 @@ class SweepSettings:
     seconds: float = 2.0
     recording: Path | None = None
 
-    def job(self, scene: Scene, rows: Sequence[GainRow]) -> TuneJob:
+    def job(self, scene: Scene, rows: Sequence[GainRow]) -> BackgroundJob:
         """What to do.
 
         Raises:

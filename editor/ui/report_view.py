@@ -41,6 +41,8 @@ def draw_report(report: Report, below_item: Callable[[int], None] = lambda i: No
         if isinstance(section, ReportFindings):
             for i, item in enumerate(section.items):
                 draw_note(f"{i + 1}. {item.text}", TONES.get(item.tone, AMBER))
+                if item.remedy:
+                    draw_note(item.remedy)
                 below_item(i)
         elif isinstance(section, ReportText) and not section.page_only:
             for line in section.lines:
@@ -110,9 +112,8 @@ def draw_curves(curves: ReportCurves, height: float, y_label: str = "") -> None:
     """A plot with its legend above."""
     if not implot.begin_plot(f"##{curves.title}", ImVec2(-1, height), PLOT):
         return
-    implot.setup_axes(
-        f"t [{curves.x_unit}]", y_label or f"{curves.title} [{curves.unit}]", FIT, FIT
-    )
+    x_label = f"t [{curves.x_unit}]" if curves.x_unit else ""
+    implot.setup_axes(x_label, y_label or f"{curves.title} [{curves.unit}]", FIT, FIT)
     implot.setup_legend(implot.Location_.north, LEGEND)
     if curves.spans:
         _shade(curves)

@@ -9,6 +9,7 @@ from imgui_bundle import imgui
 
 from mjrig.core.errors import MjrigError
 from mjrig.core.files.sandbox import trusted_folders
+from mjrig.core.findings import warning
 from mjrig.core.names import listed
 from mjrig.core.scene.editing.file_watch import FileWatch, watched_files
 from mjrig.core.scene.editing.scene import Scene
@@ -21,7 +22,7 @@ from mjrig.editor.session.user_files import (
     trust_store,
     write_settings,
 )
-from mjrig.editor.text import tr
+from mjrig.editor.text import error_text, tr
 from mjrig.editor.ui.dialogs import Dialog
 
 # Reload dialog ------------------------------------------------------------------------------------
@@ -194,16 +195,9 @@ class HotReload:
         if trial.error is None:
             self._is_tried = True
             return
-        files = listed(path.name for path in self._changed)
-        known = isinstance(trial.error, MjrigError)
-        reason = str(trial.error) if known else f"{type(trial.error).__name__}: {trial.error}"
-        self.state.console.warn(
-            tr(
-                "{files} changed on disk and cannot be taken up yet: {reason}",
-                files=files,
-                reason=reason,
-            )
-        )
+        files = [path.name for path in self._changed]
+        reason = error_text(trial.error)
+        self.state.console.report(warning("changed-file", "", here=files, reason=reason))
 
     # Taking -------------------------------------------------------------------------------------
 

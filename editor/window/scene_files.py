@@ -13,7 +13,6 @@ from typing import Any
 
 from imgui_bundle import imgui
 
-from mjrig.cli.replay_folder import SUFFIXES
 from mjrig.core.errors import MjrigError, SceneError, UntrustedError
 from mjrig.core.files.paths import MODELS
 from mjrig.core.files.sandbox import trust, trusted_folders
@@ -37,6 +36,7 @@ from mjrig.editor.text import tr
 from mjrig.editor.ui.dialogs import ChangedDialog, Dialog, RecoverDialog, UnsavedDialog
 from mjrig.editor.ui.path_dialog import PathDialog
 from mjrig.editor.window.hot_reload import HotReload
+from mjrig.lab.replay.source import SUFFIXES
 
 # Opening ------------------------------------------------------------------------------------------
 # Open a file in the editor: a scene as it is, a model as a new scene around it.

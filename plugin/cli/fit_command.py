@@ -24,6 +24,7 @@ from mjrig.cli.options import (
     check_rewritable,
     load_scene,
     names,
+    print_report,
 )
 from mjrig.cli.terminal import command_line
 
@@ -144,8 +145,6 @@ def run(options: FitCommandOptions) -> int:
     from mjrig.core.errors import PropertyError
     from mjrig.lab.fit.identification import fit
     from mjrig.lab.fit.report import described, plot, write_report
-    from mjrig.lab.report.output import to_json
-    from mjrig.lab.report.text import to_text
 
     if options.write and options.set:
         raise PropertyError(
@@ -171,8 +170,7 @@ def run(options: FitCommandOptions) -> int:
         plot(found, options.plot)
     if options.report is not None:
         write_report(found, options.report, command_line())
-    report = described(found)
-    print(to_json(report.data) if options.json else to_text(report))
+    print_report(described(found), as_json=options.json)
     if found.rejection:
         if options.write or options.preset is not None:
             print(f"mjrig: nothing was written: {found.rejection}", file=sys.stderr)

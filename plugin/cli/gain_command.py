@@ -3,11 +3,8 @@
 Imports nothing heavy before the command runs.
 """
 
-from dataclasses import replace
-
-from mjrig.cli.command_options import OutputFile, Parsed, Texts, command
-from mjrig.cli.options import ActorOptions, ResponseOptions, load_scene
-from mjrig.cli.terminal import command_line
+from mjrig.cli.command_options import Parsed, Texts, command
+from mjrig.cli.options import ActorOptions, PageOptions, ResponseOptions, load_scene, print_report
 
 #: As in GainTest, which is not imported for `--help`.
 TESTS = ("limits", "step", "sine", "load", "timestep")
@@ -19,7 +16,7 @@ def _test_name(text: str) -> str:
     return text
 
 
-class GainTestOptions(ResponseOptions, ActorOptions):
+class GainTestOptions(PageOptions, ResponseOptions, ActorOptions):
     """Options of `mjrig tune test`."""
 
     joints = Texts(
@@ -37,26 +34,17 @@ class GainTestOptions(ResponseOptions, ActorOptions):
         many="+",
         otherwise="all",
     )
-    report = OutputFile(
-        "write a page with the curves, and OUT.json beside it", "OUT.html", suffixes=(".html",)
-    )
 
 
 def run(options: GainTestOptions) -> int:
     """Test, print, write; 1 where a test fails, or none applies."""
-    from mjrig.lab.report.html_page import write_report
-    from mjrig.lab.report.output import to_json
-    from mjrig.lab.report.text import to_text
     from mjrig.lab.responses.gain_report import described
     from mjrig.lab.responses.gain_suite import check_gains
 
     results = check_gains(
         load_scene(options), **options.values("actor", "joints", "tests", "execution", "workers")
     )
-    report = replace(described(results), command=command_line())
-    if options.report is not None:
-        write_report(report, options.report, options.report.with_suffix(".json"))
-    print(to_json(report.data) if options.json else to_text(report))
+    print_report(described(results), as_json=options.json, page=options.report)
     return 0 if results.is_passed else 1
 
 

@@ -6,11 +6,13 @@ from pathlib import Path
 
 from mjrig.core.control.articulation import Articulation
 from mjrig.core.errors import MjrigError
+from mjrig.core.findings import warning
 from mjrig.core.names import how_many, listed
 from mjrig.core.scene.editing.file_watch import FileWatch, watched_files
 from mjrig.core.sim.state_transfer import carry
 from mjrig.core.sim.world import World
 from mjrig.data.streams.stream import Stream
+from mjrig.lab.findings.rendering import wording
 
 #: Time between two looks at the clock [s].
 SLICE = 0.02
@@ -93,7 +95,7 @@ class LiveRun:
             self._take(changed, self._build)
 
     def _take(self, changed: Sequence[Path], build: Callable[[], World]) -> None:
-        files = listed(path.name for path in changed)
+        names = [path.name for path in changed]
         try:
             new = build()
             carry(self.world, new)
@@ -101,10 +103,12 @@ class LiveRun:
         except Exception as error:  # components beside a scene raise whatever they do
             known = isinstance(error, MjrigError)
             reason = " ".join(str(error).split()) if known else f"{type(error).__name__}: {error}"
-            self._say(f"{files} changed and cannot be taken up, the old world runs on: {reason}")
+            form = "changed-file without dialog"
+            finding = warning("changed-file", "", form=form, here=names, reason=reason)
+            self._say(wording(finding, "text"))
             return
         notes = "; ".join(differences(self.world, new)) or "all of the state kept"
-        self._say(f"t={new.time:.3f} s: took up {files}: {notes}")
+        self._say(f"t={new.time:.3f} s: took up {listed(names)}: {notes}")
         self.world = new
         if self._stream is not None:
             self._stream.follow(new)

@@ -28,12 +28,14 @@ from mjrig.cli.options import (
     PICTURE,
     PLOT,
     ExecutionOptions,
+    PageOptions,
     RecordOptions,
     SceneOptions,
     StreamOptions,
     TrustOptions,
     load_scene,
     prepared,
+    print_report,
     split,
 )
 from mjrig.cli.terminal import GroupedCommands, Program, examples, printing_safely
@@ -209,7 +211,7 @@ _run_command = command(
 )
 
 
-class CheckOptions(SceneOptions):
+class CheckOptions(PageOptions, SceneOptions):
     """Options of `mjrig check`."""
 
     json = Flag("print table and findings as JSON")
@@ -229,7 +231,7 @@ def _check(options: CheckOptions) -> int:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from mjrig.core.progress import Waiting
     from mjrig.core.sim.world import World
-    from mjrig.lab.check.preflight import exit_code, findings, report, report_data
+    from mjrig.lab.check.preflight import described, exit_code, findings
 
     if options.watch_files:
         _watch(options)
@@ -242,10 +244,7 @@ def _check(options: CheckOptions) -> int:
     with Waiting("building the scene") as waiting:
         world = World(scene)
         found = findings(world, waiting.now)
-    if options.json:
-        print(json.dumps(report_data(world, found), indent=2, ensure_ascii=False))
-    else:
-        print(report(world, found))
+    print_report(described(world, found), as_json=options.json, page=options.report)
     return exit_code(found, strict=options.strict)
 
 

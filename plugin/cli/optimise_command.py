@@ -10,6 +10,7 @@ _SPACE = "search space"
 class OptimiseOptions(SearchOptions):
     """Options of `mjrig optimise`."""
 
+    summary = "Search"
     heading = "search"
 
     range = Texts(
@@ -34,7 +35,6 @@ class OptimiseOptions(SearchOptions):
 
 def run(options: OptimiseOptions) -> int:
     """Search and print the result."""
-    from mjrig.core.names import how_many
     from mjrig.lab.rollouts.randomisation import Randomisation
     from mjrig.lab.sweep.optimisation import optimise
     from mjrig.lab.sweep.search_space import Choices, Range
@@ -51,13 +51,8 @@ def run(options: OptimiseOptions) -> int:
         randomise=Randomisation.read(options.randomise),
         **options.values("trials", "sampler", "storage", "study", "seed", *options.shared),
     )
-    print(f"{options.output / 'results.csv'}: {how_many(len(found.study.trials), 'trial')}")
-    if options.parquet:
-        found.results.write_parquet(options.output / "results.parquet")
-    names = tuple(p.name for p in parameters)
-    lines = finish(options, scene, found.plan, found.ranking, names, found.objective.text)
-    print("\n".join(lines))
-    return 0
+    facts = [("trials", str(len(found.study.trials)))]
+    return finish(options, scene, found, tuple(p.name for p in parameters), facts)
 
 
 _TESTED = "--range pendulum.PDController.kp=20:300:log --signal step:0.3:1"

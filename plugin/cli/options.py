@@ -10,7 +10,7 @@ import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from mjrig.cli.command_options import (
     TextOption,
     Texts,
 )
+from mjrig.cli.terminal import command_line
 from mjrig.core.errors import (
     MissingExtraError,
     MjrigError,
@@ -245,6 +246,14 @@ def _variable(text: str) -> str:
     return text
 
 
+class PageOptions(Options):
+    """A page of the result."""
+
+    report = OutputFile(
+        "write a page, and its data beside it as OUT.json", "OUT.html", suffixes=(".html",)
+    )
+
+
 class ExecutionOptions(Options):
     """How controllers are executed."""
 
@@ -364,6 +373,18 @@ class WorkerOptions(Options):
     scheduler = TextOption("", "address of the Dask scheduler: tcp://host:8786", "ADDRESS")
 
 
+def print_report(report: Any, *, as_json: bool, page: Path | None = None) -> None:
+    """Print a report as text, or its data; write a page and the data next to it if asked."""
+    from mjrig.lab.report.html_page import write_report
+    from mjrig.lab.report.output import to_json
+    from mjrig.lab.report.text import to_text
+
+    if page is not None:
+        report = replace(report, command=command_line())
+        write_report(report, page, page.with_suffix(".json"))
+    print(to_json(report.data) if as_json else to_text(report))
+
+
 # Loading scenes -----------------------------------------------------------------------------------
 
 
@@ -375,7 +396,7 @@ def split(text: str) -> tuple[str, object]:
     return path.strip(), parse_value(value) if equals else None
 
 
-def load_scene(options: SceneOptions) -> Any:
+def load_scene(options: Any) -> Any:
     """The scene named by the options, with their overrides applied."""
     from mjrig.core.scene.editing.scene import Scene
 

@@ -1,8 +1,8 @@
 """`mjrig sweep`: test many property values and rank them; options shared with `mjrig optimise`."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from mjrig.cli.command_options import (
     Flag,
@@ -16,22 +16,28 @@ from mjrig.cli.command_options import (
     Texts,
     command,
 )
-from mjrig.cli.options import SCENES, ExecutionOptions, SceneOptions, WorkerOptions, load_scene
+from mjrig.cli.options import (
+    SCENES,
+    ExecutionOptions,
+    PageOptions,
+    SceneOptions,
+    WorkerOptions,
+    load_scene,
+    print_report,
+)
 
 if TYPE_CHECKING:
     from mjrig.core.scene.editing.scene import Scene
     from mjrig.lab.rollouts.experiment import Scenario
     from mjrig.lab.rollouts.plan import ExperimentPlan
     from mjrig.lab.rollouts.results import Ranked
+    from mjrig.lab.sweep.optimisation import Optimised
+    from mjrig.lab.sweep.runner import Swept
     from mjrig.lab.sweep.search_space import Choices, Range
 
 
 # Sweep options ------------------------------------------------------------------------------------
 # The options that `mjrig sweep` and `mjrig optimise` share.
-
-
-#: Points that are shown in the terminal.
-SHOWN = 5
 
 
 class _TestOptions(Options):
@@ -85,13 +91,22 @@ class _ResultOptions(Options):
     )
     plot = Flag("write parallel.png, and heatmap.png if two parameters vary")
     parquet = Flag("write results.parquet too")
+    json = Flag("print the ranking as JSON")
 
 
 class SearchOptions(
-    _TestOptions, _RandomOptions, WorkerOptions, _ResultOptions, ExecutionOptions, SceneOptions
+    _TestOptions,
+    _RandomOptions,
+    WorkerOptions,
+    _ResultOptions,
+    ExecutionOptions,
+    PageOptions,
+    SceneOptions,
 ):
     """Options of commands that test many values: scene, test, randomisation, workers, files."""
 
+    #: What the command does, as the title of its report.
+    summary: ClassVar[str] = ""
     #: Those that `sweep` and `optimise` accept by the same names.
     shared = ("output", "actor", "seeds", "execution", "executor", "workers", "scheduler", "mix")
 
@@ -99,6 +114,7 @@ class SearchOptions(
 class SweepOptions(SearchOptions):
     """Options of `mjrig sweep`."""
 
+    summary = "Sweep"
     heading = "search space"
 
     grid = Texts(
@@ -193,81 +209,65 @@ def check_results(
 def finish(
     options: SearchOptions,
     scene: "Scene",
-    plan: "ExperimentPlan",
-    ranking: "list[Ranked]",
+    found: "Swept | Optimised",
     names: tuple[str, ...],
-    objective: str,
-) -> list[str]:
-    """Write the requested files; returns the lines to print."""
-    from mjrig.core.errors import MjrigError
-    from mjrig.lab.sweep.best_point import write_preset, write_scene
-    from mjrig.lab.sweep.results_plot import heat_map, parallel_coordinates, varying
+    facts: "Iterable[tuple[str, str]]",
+) -> int:
+    """Write the requested files, and print the report.
 
-    lines = table_of(ranking, names, plan.experiment.scenario.metrics)
-    best = next(iter(ranking), None)
-    if best is None or best.score == float("inf"):
+    Raises:
+        MjrigError: no point succeeded, or a file cannot be written.
+    """
+    from mjrig.core.errors import MjrigError
+    from mjrig.lab.sweep.sweep_report import described
+
+    plan, ranking, objective = found.plan, found.ranking, found.objective.text
+    if options.parquet:
+        found.results.write_parquet(options.output / "results.parquet")
+    best = next((r for r in ranking if r.score < float("inf")), None)
+    files = [str(options.output / "results.csv")]
+    if best is not None:
+        files += _write_best(options, scene, plan, best.values)
+        files += _plot(options, ranking, names, objective) if options.plot else []
+    metrics = plan.experiment.scenario.metrics
+    title = f"{options.summary} of {options.scene.name}"
+    report = described(title, ranking, names, metrics, objective, facts, files)
+    print_report(report, as_json=options.json, page=options.report)
+    if best is None:
         errors = [row.error or row.status for r in ranking for row in r.rows]
         raise MjrigError(
             f"no point succeeded; first error: {next(iter(errors), 'nothing')}; "
             f"all are in {options.output / 'results.csv'}"
         )
+    return 0
+
+
+def _write_best(
+    options: SearchOptions, scene: "Scene", plan: "ExperimentPlan", values: "Mapping[str, Any]"
+) -> list[str]:
+    from mjrig.lab.sweep.best_point import write_preset, write_scene
+
+    lines = []
     if options.best is not None:
-        note = write_preset(options.best, scene, plan.experiment, best.values)
+        note = write_preset(options.best, scene, plan.experiment, values)
         lines.append(f"best gains: {options.best}{note}")
-    if options.plot:
-        parallel, heat = (options.output / f"{name}.png" for name in ("parallel", "heatmap"))
-        parallel_coordinates(parallel, ranking, names, objective)
-        lines.append(f"plot: {parallel}")
-        if len(varying(ranking, names)) > 1:
-            heat_map(heat, ranking, names, objective)
-            lines.append(f"plot: {heat}")
-        else:
-            lines.append("no heat map: it needs two parameters that vary")
     if options.best_scene is not None:
-        write_scene(options.best_scene, scene, plan.experiment, best.values)
+        write_scene(options.best_scene, scene, plan.experiment, values)
         lines.append(f"best values: {options.best_scene}")
     return lines
 
 
-#: Units of metrics in tables, and what they are multiplied with to be in them.
-UNITS = {
-    "rise_time": ("s", 1.0),
-    "settling_time": ("s", 1.0),
-    "overshoot": ("%", 100.0),
-    "saturation": ("%", 100.0),
-}
-
-
-def table_of(
-    ranking: "list[Ranked]", names: tuple[str, ...], metrics: tuple[str, ...]
+def _plot(
+    options: SearchOptions, ranking: "list[Ranked]", names: tuple[str, ...], objective: str
 ) -> list[str]:
-    """Lines of a table with the best points, metrics in the units that responses have."""
-    from mjrig.lab.report.output import format_table
+    from mjrig.lab.sweep.results_plot import heat_map, parallel_coordinates, varying
 
-    units = {name: UNITS.get(name, ("", 1.0)) for name in metrics}
-
-    rows = [
-        (
-            *(f"{r.values[n]:.6g}" if isinstance(r.values[n], float) else str(r.values[n])
-              for n in names),
-            f"{r.score:.6g}",
-            *(_falls(r) if m == "fell" else f"{factor * r.mean(m):.4g}"
-              for m, (_, factor) in units.items()),
-        )
-        for r in ranking[:SHOWN]
-    ]  # fmt: skip
-    shown = (f"{name} {unit}".rstrip() for name, (unit, _) in units.items())
-    return format_table((*names, "objective", *shown), rows)
-
-
-def _falls(ranked: "Ranked") -> str:
-    """The share of falls; of several seeds with its 95 % interval: 0.05 [0.01, 0.24]."""
-    from mjrig.lab.sweep.seed_statistics import wilson
-
-    fell = [row.metrics["fell"] for row in ranked.rows if "fell" in row.metrics]
-    if len(fell) < 2:
-        return f"{ranked.mean('fell'):.4g}"
-    return str(wilson(round(sum(fell)), len(fell)))
+    parallel, heat = (options.output / f"{name}.png" for name in ("parallel", "heatmap"))
+    parallel_coordinates(parallel, ranking, names, objective)
+    if len(varying(ranking, names)) < 2:
+        return [f"plot: {parallel}", "no heat map: it needs two parameters that vary"]
+    heat_map(heat, ranking, names, objective)
+    return [f"plot: {parallel}", f"plot: {heat}"]
 
 
 # Sweep command ------------------------------------------------------------------------------------
@@ -302,37 +302,23 @@ def run(options: SweepOptions) -> int:
         randomise=Randomisation.read(options.randomise),
         **options.values("engine", *options.shared),
     )
-    print(_headline(options, swept))
-    if options.parquet:
-        swept.results.write_parquet(options.output / "results.parquet")
-    ranking, objective = swept.ranking, swept.objective.text
-    print("\n".join(finish(options, scene, swept.plan, ranking, space.names, objective)))
-    return 0
+    return finish(options, scene, swept, space.names, _facts(options, swept))
 
 
-def _headline(options: SweepOptions, swept: Any) -> str:
+def _facts(options: SweepOptions, swept: "Swept") -> "Iterator[tuple[str, str]]":
     from mjrig.core.names import how_many
-
-    results, points = swept.results, len(swept.ranking)
-    bad = sum(row.status != "ok" for row in results)
-    text = f"{options.output / 'results.csv'}: {how_many(points, 'point')}"
-    if len(results) != points:
-        text += f" with {how_many(options.seeds, 'seed')}"
-    if swept.kept:
-        text += f", {swept.kept} of {how_many(len(results), 'task')} done before"
-    if bad:
-        text += f", {bad} failed"
-    if options.engine == "warp":
-        text += f"\n{_warp()}"
-    why = swept.plan.why_not_batched
-    return text + (f"\none world at a time: {why}" if why else "")
-
-
-def _warp() -> str:
     from mjrig.core.sim.warp_device import description
 
-    found = description()
-    return f"on MuJoCo Warp, float32, {found['device']} ({found['versions']})"
+    tasks, points = how_many(len(swept.results), "task"), how_many(len(swept.ranking), "point")
+    seeds = f" with {how_many(options.seeds, 'seed')}"
+    yield "points", points + seeds * (len(swept.results) != len(swept.ranking))
+    if swept.kept:
+        yield "resumed", f"{swept.kept} of {tasks} done before"
+    if options.engine == "warp":
+        device = description()
+        yield "engine", f"MuJoCo Warp, float32, {device['device']} ({device['versions']})"
+    if swept.plan.why_not_batched:
+        yield "one world at a time", swept.plan.why_not_batched
 
 
 _SCENE, _KP = "config/scenes/pendulum.yaml", "pendulum.PDController.kp"

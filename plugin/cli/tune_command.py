@@ -23,6 +23,7 @@ from mjrig.cli.options import (
     ResponseOptions,
     check_rewritable,
     load_scene,
+    print_report,
 )
 from mjrig.cli.terminal import examples
 
@@ -113,8 +114,6 @@ def add(commands: Any) -> None:
 
 
 def _respond(options: RespondOptions) -> int:
-    from mjrig.lab.report.output import to_json
-    from mjrig.lab.report.text import to_text
     from mjrig.lab.responses.joint_response import respond
     from mjrig.lab.responses.response_report import described, plot, write_csv
     from mjrig.lab.rollouts.signals import Kind, Signal
@@ -131,8 +130,7 @@ def _respond(options: RespondOptions) -> int:
         plot(found, options.plot)
     if options.csv is not None:
         write_csv(found, options.csv)
-    report = described(found, signal)
-    print(to_json(report.data) if options.json else to_text(report))
+    print_report(described(found, signal), as_json=options.json)
     return 0
 
 
@@ -151,8 +149,6 @@ _respond_command = command(
 def _assign(options: AssignOptions) -> int:
     from mjrig.core.errors import PropertyError
     from mjrig.lab.gains.assignment import Inertia, Wish, assign, described
-    from mjrig.lab.report.output import to_json
-    from mjrig.lab.report.text import to_text
 
     if options.write and options.set:
         raise PropertyError(
@@ -163,8 +159,7 @@ def _assign(options: AssignOptions) -> int:
         check_rewritable(scene)
     wish = Wish(options.frequency, options.damping, options.step, Inertia(options.inertia))
     plan = assign(scene, wish, **options.values("actor", "joint", "poses", "seed"))
-    report = described(plan)
-    print(to_json(report.data) if options.json else to_text(report))
+    print_report(described(plan), as_json=options.json)
     message = _keep(options, scene, plan)
     if message and not options.json:
         print(message)

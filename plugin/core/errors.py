@@ -16,14 +16,124 @@ MjrigError
 └── MissingExtraError  an optional package is not installed (also an ImportError)
 """
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from copy import copy
+from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
-from typing import Self
+from typing import NamedTuple, Self
+
+# Wordings -----------------------------------------------------------------------------------------
+# Phrases whose words differ between the command line and the window: as data, with one table. An
+# error or a finding that names an option carries it: `RecordingError("no times; use " + hint("fps",
+# 50))`. As a string it has the words for scripts and the command line; the window asks for its own:
+# `error.worded(ReaderKind.WINDOW)`.
+
+
+class ReaderKind(StrEnum):
+    """Who reads a text: scripts and the command line, or people at the window."""
+
+    COMMAND = "command"
+    WINDOW = "window"
+
+
+class Words(NamedTuple):
+    """The text of a phrase for each audience."""
+
+    command: str
+    window: str
+
+
+#: The words of every phrase, by kind.
+PHRASES: dict[str, Words] = {
+    "option": Words("--{name}", "the field {name}"),
+    "option value": Words("--{name} {value}", "the field {name}: {value}"),
+    "hint": Words("--hint {name}={value}", "the field {name} of the Replay panel"),
+    "overwrite": Words("pass --overwrite (overwrite=True)", "choose another name"),
+    "changed file": Words(
+        "reload() reads it, save(overwrite=True) replaces it",
+        "File > Save asks which version to keep",
+    ),
+    "scene": Words(
+        "choose one: --scene SCENE, or drop it on a robot in the editor",
+        "open one and drop it on a robot there",
+    ),
+    "robot": Words("choose one with robot=…", "drop it on one of them"),
+    "policy": Words("choose one: policy=…, or --policy", "leave one"),
+    "resample": Words(", or allow resampling (--resample)", ""),
+    "partial export": Words("; --partial leaves it out", ""),
+}
+
+
+@dataclass(frozen=True)
+class Phrase:
+    """One phrase: its kind in the table, and the values of the fields there."""
+
+    kind: str
+    values: Mapping[str, object] = field(default_factory=dict)
+
+    def worded(self, audience: ReaderKind) -> str:
+        """The words for an audience."""
+        words: str = getattr(PHRASES[self.kind], audience)
+        return words.format(**self.values)
+
+
+@dataclass(frozen=True)
+class Wording:
+    """A text with phrases in it; `+` joins it with texts."""
+
+    parts: tuple[str | Phrase, ...]
+
+    def worded(self, audience: ReaderKind) -> str:
+        """The text for an audience."""
+        return "".join(p if isinstance(p, str) else p.worded(audience) for p in self.parts)
+
+    @property
+    def phrases(self) -> tuple[Phrase, ...]:
+        """The phrases in it."""
+        return tuple(part for part in self.parts if isinstance(part, Phrase))
+
+    def __str__(self) -> str:
+        return self.worded(ReaderKind.COMMAND)
+
+    def __add__(self, other: "str | Wording") -> "Wording":
+        return Wording((*self.parts, *(other.parts if isinstance(other, Wording) else (other,))))
+
+    def __radd__(self, before: str) -> "Wording":
+        return Wording((before, *self.parts))
+
+
+def phrase(kind: str, **values: object) -> Wording:
+    """A phrase of the table, to be joined with texts."""
+    return Wording((Phrase(kind, values),))
+
+
+def option(name: str, value: object = "") -> Wording:
+    """An option of a command; the window has a field of that name."""
+    kind = "option value" if value else "option"
+    return phrase(kind, name=name, value=value)
+
+
+def hint(name: str, value: object) -> Wording:
+    """A hint for reading a recording, with an example of its value."""
+    return phrase("hint", name=name, value=value)
+
+
+# Errors -------------------------------------------------------------------------------------------
 
 
 class MjrigError(Exception):
-    """Root of mjrig's errors."""
+    """Root of mjrig's errors; `str` has the words for scripts and the command line."""
+
+    @property
+    def message(self) -> Wording:
+        """The text, with its ways out as data."""
+        text = self.args[0] if self.args else ""
+        return text if isinstance(text, Wording) else Wording((str(self),))
+
+    def worded(self, audience: ReaderKind) -> str:
+        """The text for an audience."""
+        return self.message.worded(audience)
 
 
 class LocatedError(MjrigError):
@@ -36,7 +146,7 @@ class LocatedError(MjrigError):
 
     def __init__(
         self,
-        message: str,
+        message: str | Wording,
         keys: tuple[Hashable, ...] = (),
         *,
         at: tuple[Hashable, ...] = (),

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from typing import Any, ClassVar
 
+from mjrig.core.errors import Wording
 from mjrig.core.names import literal
 from mjrig.core.pattern_program import pattern_budget
 from mjrig.core.patterns import Slots
@@ -280,11 +281,16 @@ class Finding:
             "here": self.here,
             "expected": self.expected,
             "unit": self.unit,
-            "evidence": dict(self.evidence) | ({} if self.share is None else {"share": self.share}),
+            "evidence": {name: _plain(value) for name, value in self.evidence.items()}
+            | ({} if self.share is None else {"share": self.share}),
             "edits": [[edit.data() for edit in remedy.edits] for remedy in self.remedies],
             "text": self.text,
             "fix": self.fix,
         }
+
+
+def _plain(value: Any) -> Any:
+    return str(value) if isinstance(value, Wording) else value
 
 
 def error(kind: str, actor: str, names: Iterable[str] = (), **values: Any) -> Finding:

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from tests.campaign import Tally
+from tests.patience import PATIENCE
 from tests.places import ROOT
 
 for package in ("h5py", "msgpack", "mcap", "rosbags", "pyarrow", "onnx", "onnxruntime", "lz4"):
     pytest.importorskip(package)
 
 #: Waiting for one case [s]: its CPU limit, and time that other programs take.
-PATIENCE = 60.0
 
 
 class Reader:

@@ -17,6 +17,7 @@ from mjrig.editor.viewport.scene_renderer import NullView
 from mjrig.editor.window.window import Window
 from tests.editor.window.test_toolbar import BAR
 from tests.editor.windows import Bench, menu
+from tests.patience import PATIENCE
 
 DOG = "quadruped"
 TILE = f"model:package:mjrig.assets/{DOG}/{DOG}.xml".replace("/", "\\/")
@@ -44,7 +45,7 @@ class Story(Bench):
     def play_until(self, ctx: Any, moment: float) -> None:
         """Press play, and pause once that time is reached."""
         ctx.item_click(BAR + "###play")
-        give_up = time.monotonic() + 30.0
+        give_up = time.monotonic() + PATIENCE
         while self.simulation.frame.time < moment and time.monotonic() < give_up:
             ctx.yield_()
         ctx.item_click(BAR + "###play")

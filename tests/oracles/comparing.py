@@ -15,7 +15,7 @@ VOLATILE = frozenset({"versions", "seconds", "elapsed", "created", "machine", "s
 #: Keys with sentences. Their strings are texts if they have a space: `evidence` may be a word.
 SENTENCES = frozenset(
     {"apart", "causes", "changed", "effect", "evidence", "fix", "message", "notes", "reason",
-     "reasons", "rejection", "text"}
+     "rejection", "text"}
 )  # fmt: skip
 #: A string of this many words is a text under other keys, too, but not under the data keys.
 SENTENCE_WORDS = 7

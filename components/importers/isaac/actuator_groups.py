@@ -7,7 +7,7 @@ from typing import Any
 
 from mjrig.components.importers.isaac.patterns import Values, matching, per_name, python_name
 from mjrig.components.importers.sources.vendor_file import VendorEntry
-from mjrig.core.errors import SceneError
+from mjrig.core.errors import SceneError, option
 from mjrig.core.names import suggestion
 
 
@@ -111,7 +111,9 @@ def read_groups(
         SceneError: a value is wrong, a class is not known, or two groups drive one joint.
     """
     if substitute and substitute not in SUBSTITUTES:
-        raise SceneError(f"--actuators {substitute}: {suggestion(substitute, list(SUBSTITUTES))}")
+        raise SceneError(
+            option("actuators", substitute) + f": {suggestion(substitute, list(SUBSTITUTES))}"
+        )
     found: list[ActuatorGroup] = []
     unknown: list[str] = []
     for name, entry in groups:
@@ -123,10 +125,11 @@ def read_groups(
         else:
             found.append(_group(name, entry, kind, joints, unmatched))
     if unknown:
-        raise groups[0][1].error(
-            f"actuators of unknown classes are not taken over: {'; '.join(unknown)}. "
-            "--actuators dc, pd or implicit imports them as such, and lists the fields that drops"
+        refused = groups[0][1].error(
+            f"actuators of unknown classes are not imported: {'; '.join(unknown)}"
         )
+        way = option("actuators", "dc, pd or implicit")
+        raise SceneError(f"{refused}; " + way + " imports them as such, and lists dropped fields")
     for i, group in enumerate(found):
         for other in found[:i]:
             both = set(group.joints) & set(other.joints)

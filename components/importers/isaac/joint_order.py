@@ -10,7 +10,7 @@ import mujoco
 
 from mjrig.components.importers.sources.joint_matching import essence
 from mjrig.components.importers.sources.robot import Robot
-from mjrig.core.errors import SceneError
+from mjrig.core.errors import SceneError, option
 from mjrig.core.names import listed, nearest, suggestion
 
 _KINDS = (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))
@@ -135,7 +135,7 @@ def guessed_order(
         SceneError: there is no such order.
     """
     if wanted and wanted not in list(TreeOrder):
-        raise SceneError(f"--order {wanted}: {suggestion(wanted, list(TreeOrder))}")
+        raise SceneError(option("order", wanted) + f": {suggestion(wanted, list(TreeOrder))}")
     tree = JointTree(robot)
     order = TreeOrder(wanted) if wanted else usual
     here = tree.joints(order)

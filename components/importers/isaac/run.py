@@ -40,7 +40,7 @@ from mjrig.components.importers.sources.policy_description import (
 from mjrig.components.importers.sources.robot import Robot
 from mjrig.components.importers.sources.source import Metadata, PolicySource
 from mjrig.components.importers.sources.vendor_file import VendorEntry, unread
-from mjrig.core.errors import SceneError
+from mjrig.core.errors import SceneError, option
 from mjrig.core.names import listed
 
 # Run files ----------------------------------------------------------------------------------------
@@ -408,7 +408,8 @@ def _about_training(run: Run, env: EnvFile) -> Iterator[Doubt]:
             "order-guessed",
             f"two joint orders are possible: taken is {listed(run.here(run.order.names))}; with "
             f"siblings by name, as in a USD made from a URDF, it is {listed(run.order.other)}",
-            f"--order {TreeOrder.SORTED} takes the other; IO descriptors would tell",
+            option("order", TreeOrder.SORTED)
+            + " selects the other one; IO descriptors would state it",
         )
     if run.unmatched:
         text = f"patterns that match no joint of the model: {listed(dict.fromkeys(run.unmatched))}"

@@ -16,6 +16,7 @@ from mjrig.components.importers.recordings.recorded_file import (
     position_commands,
 )
 from mjrig.core.arrays import FloatArray
+from mjrig.core.errors import hint
 from mjrig.core.files.decoding import decoding
 from mjrig.core.names import listed
 from mjrig.data.recording.h5_columns import H5Columns, h5py_package, open_h5
@@ -63,7 +64,7 @@ class _Episode(RecordedFile):
         if not wanted and len(demos) > 1:
             raise self.error(
                 f"has {len(demos)} episodes ({listed(demos)}); choose one: "
-                f"--hint episode={demos[0]}"
+                + hint("episode", demos[0])
             )
         self.name = wanted or demos[0]
         if self.name not in demos:
@@ -161,7 +162,7 @@ class _Episode(RecordedFile):
         if abs(w_first - w_last) < 0.2:
             raise self.error(
                 "the order of quaternions is ambiguous in the first pose; "
-                "give it: --hint quaternion=wxyz (Isaac Lab 2) or xyzw (3)"
+                "it is wxyz in Isaac Lab 2, xyzw in 3: " + hint("quaternion", "wxyz")
             )
         order = "wxyz" if w_first > w_last else "xyzw"
         self.notes.append(f"quaternions are taken as {order}, by the first pose")

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from mjrig.components.policies.policy_file import PolicyFile
 from mjrig.core.arrays import FloatArray
-from mjrig.core.errors import RecordingError
+from mjrig.core.errors import RecordingError, Wording, hint
 from mjrig.core.names import listed
 from mjrig.data.recording.checks import MOST_STEPS
 from mjrig.data.recording.recording import (
@@ -37,9 +37,9 @@ class RecordedFile:
     def __init__(self, path: Path, hints: Hints) -> None:
         self.path, self.hints = path, hints
 
-    def error(self, problem: str) -> RecordingError:
+    def error(self, problem: str | Wording) -> RecordingError:
         """A RecordingError about this file."""
-        return RecordingError(f"{self.path.name}: {problem}")
+        return RecordingError(f"{self.path.name}: " + problem)
 
     # Hints --------------------------------------------------------------------------------------
 
@@ -51,7 +51,7 @@ class RecordedFile:
         """
         value = self.hints.get(key, default)
         if value is None:
-            raise self.error(f"does not state its {key}; give it: --hint {key}=50")
+            raise self.error(f"does not state its {key}; set it with " + hint(key, 50))
         try:
             number = float(value)  # type: ignore[arg-type]
         except (TypeError, ValueError):
@@ -69,8 +69,9 @@ class RecordedFile:
         value = self.hints.get("joints", known)
         if value is None:
             raise self.error(
-                f"has {count} joints without names; give them in its order: "
-                "--hint joints=a,b,c, or a policy.yaml that has them"
+                f"has {count} joints without names; list them in its order with "
+                + hint("joints", "a,b,c")
+                + ", or add a policy.yaml that has them"
             )
         if isinstance(value, str | Path) and str(value).endswith((".yaml", ".yml")):
             value = PolicyFile.load(value).joints
@@ -168,7 +169,8 @@ class RecordedFile:
         if len(same):
             raise self.error(
                 f"row {same[0] + 1} is in the same step as the one before, with a "
-                f"timestep of {timestep:g} s; give a smaller one: --hint timestep={timestep / 10:g}"
+                f"timestep of {timestep:g} s; set a smaller one with "
+                + hint("timestep", f"{timestep / 10:g}")
             )
         return steps
 

@@ -10,7 +10,7 @@ from typing import TypeVar
 from mjrig.components.importers.sources.policy_description import FoundPolicy, ValueOrder
 from mjrig.components.importers.sources.robot import Robot
 from mjrig.components.importers.sources.source import PolicySource
-from mjrig.core.errors import BindingError, SceneError
+from mjrig.core.errors import BindingError, SceneError, Wording, option
 from mjrig.core.names import how_many, listed, nearest
 
 #: Synonyms in joint names of other files.
@@ -122,7 +122,7 @@ def _by_index(found: FoundPolicy, robot: Robot) -> tuple[str, ...]:
         raise BindingError(
             f"the policy moves {how_many(found.count, 'joint')} and has only their indices, but "
             f"{robot.label} has {how_many(len(motors), 'motor')} ({listed(motors)}). "
-            f"A policy for another robot{_whose(found)}? If not, name its joints: --joints"
+            + _name_joints(found)
         )
     return tuple(motors[i] for i in places)
 
@@ -146,24 +146,26 @@ def _by_name(found: FoundPolicy, robot: Robot) -> tuple[tuple[str, ...], dict[st
     return tuple(joints), aliases
 
 
-def _missing(found: FoundPolicy, robot: Robot, missing: Sequence[str]) -> str:
+def _missing(found: FoundPolicy, robot: Robot, missing: Sequence[str]) -> Wording:
     known = len(found.names) - len(missing)
     if known < len(found.names) / 2:
         return (
             f"{known} of the policy's {how_many(len(found.names), 'joint')} are in {robot.label}: "
             f"it has {listed(robot.joints)}; the policy moves {listed(found.names)}. "
-            f"A policy for another robot{_whose(found)}? If not, name its joints: --joints"
+            + _name_joints(found)
         )
     close = [(n, nearest(n, robot.joints)) for n in missing]
     hints = [f"{n} (nearest: {c})" if c else n for n, c in close]
     return (
-        f"{robot.label} has no joint for {listed(hints)} of the policy; --joints names them as "
-        "the model does"
+        f"{robot.label} has no joint for {listed(hints)} of the policy; "
+        + option("joints")
+        + " names them as the model does"
     )
 
 
-def _whose(found: FoundPolicy) -> str:
-    return f" ({found.robot})" if found.robot else ""
+def _name_joints(found: FoundPolicy) -> Wording:
+    robot = f" ({found.robot})" if found.robot else ""
+    return f"A policy for another robot{robot}? If not, name its joints: " + option("joints")
 
 
 def find_joint(name: str, robot: Robot) -> str | None:
@@ -194,7 +196,9 @@ def other_robot(found: FoundPolicy, robot: Robot, robot_name: str = "") -> str:
     theirs = known_robot(found.robot)
     if robot_name:
         if theirs and theirs != (known_robot(robot_name) or robot_name.lower()):
-            return f"the files are for the robot {theirs!r}, --robot says {robot_name!r}"
+            return (
+                f"the files are for the robot {theirs!r}, not for {robot_name!r}, which was chosen"
+            )
         return ""
     names = {known_robot(robot.path.resolve().parent.name), known_robot(robot.path.stem)} - {""}
     if theirs and names and theirs not in names:

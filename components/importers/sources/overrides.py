@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mjrig.cli.command_options import Options, TextOption
-from mjrig.core.errors import SceneError
+from mjrig.core.errors import SceneError, option
 
 
 class ReplacementOptions(Options):
@@ -73,7 +73,7 @@ class Overrides:
             if flag in stated:
                 (found[flag],) = _numbers(flag, stated[flag], most=1)
         if found.get("rate", 1.0) <= 0.0:
-            raise SceneError(f"--rate must be > 0 Hz, got {stated['rate']}")
+            raise SceneError(option("rate") + f" must be > 0 Hz, got {stated['rate']}")
         return cls(**found)
 
 
@@ -83,7 +83,8 @@ def _numbers(flag: str, text: str, most: int | None = None) -> tuple[float, ...]
     except ValueError:
         values = ()
     if not values or not all(map(math.isfinite, values)):
-        raise SceneError(f"--{flag} takes {FLAGS[flag].form}, the {FLAGS[flag].doc}; got {text!r}")
+        form = f" takes {FLAGS[flag].form}, the {FLAGS[flag].doc}"
+        raise SceneError(option(flag) + f"{form}; got {text!r}")
     if most is not None and len(values) > most:
-        raise SceneError(f"--{flag} takes one number, got {text!r}")
+        raise SceneError(option(flag) + f" takes one number, got {text!r}")
     return values

@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import Any
 
 from mjrig.core.arrays import FloatArray
+from mjrig.core.errors import Wording
 
 Values = Sequence[float]
 
@@ -74,7 +75,7 @@ class Doubt:
 
     code: str
     text: str
-    fix: str = ""
+    fix: str | Wording = ""
     mild: bool = False
 
 
@@ -149,7 +150,7 @@ class FoundPolicy:
     gap: str = ""
     doubts: Sequence[Doubt] = ()
     notes: tuple[str, ...] = ()
-    assumed: tuple[str, ...] = ()
+    assumed: tuple[str | Wording, ...] = ()
 
     @property
     def count(self) -> int:

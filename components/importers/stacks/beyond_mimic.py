@@ -17,6 +17,7 @@ from mjrig.components.importers.sources.policy_description import (
     velocity_command,
 )
 from mjrig.components.importers.sources.source import Metadata, NetworkFile, PolicySource
+from mjrig.core.errors import option
 from mjrig.core.names import listed, suggestion
 
 TIMESTEP, DECIMATION = 0.005, 4
@@ -71,7 +72,9 @@ def read(source: PolicySource) -> FoundPolicy:
             "it was trained with native position actuators, whose damping is implicit",
         ),
         assumed=(
-            f"timestep {TIMESTEP:g} s and decimation {DECIMATION}, as this family has (--rate)",
+            f"timestep {TIMESTEP:g} s and decimation {DECIMATION}, as this family has ("
+            + option("rate")
+            + ")",
             *assumed,
         ),
     )

@@ -26,7 +26,7 @@ from mjrig.components.importers.sources.source import NetworkFile, PolicySource
 from mjrig.components.laws.onnx_file import OnnxFile, OnnxGraph, read_graph
 from mjrig.components.policies.leapp import TARGETS, TOP, BundleTensor, LeappBundle
 from mjrig.core.arrays import FloatArray
-from mjrig.core.errors import SceneError
+from mjrig.core.errors import SceneError, Wording, option
 from mjrig.core.files.decoding import reason
 from mjrig.core.names import how_many, listed
 
@@ -152,7 +152,7 @@ class _BundlePolicy:
         if without:
             raise SceneError(f"{file.path.name}: {listed(without)} does not name its joints")
         self._moved = [name for tensor in self._targets for name in tensor.names]
-        self._assumed: list[str] = []
+        self._assumed: list[str | Wording] = []
         self._notes: list[str] = []
 
     def found(self) -> FoundPolicy:
@@ -227,7 +227,9 @@ class _BundlePolicy:
                     return {name: found[name] for name in order.names}
         pose = self._source.robot.start_pose()
         self._assumed.append(
-            "the bundle has no default pose: a run starts in the model's (--default gives another)"
+            "the bundle has no default pose: a run starts in the model's ("
+            + option("default")
+            + " sets another one)"
         )
         return {name: pose.get(order.model_name(name), 0.0) for name in order.names}
 

@@ -14,7 +14,7 @@ from mjrig.components.importers.sources.overrides import Overrides
 from mjrig.components.importers.sources.policy_description import Begin, FoundPolicy, Term
 from mjrig.components.importers.sources.robot import Robot
 from mjrig.components.importers.sources.source import NetworkFile, PolicySource
-from mjrig.core.errors import SceneError
+from mjrig.core.errors import SceneError, Wording, option
 from mjrig.core.names import listed
 from mjrig.core.yaml_text.yaml_document import Document
 
@@ -64,7 +64,7 @@ class Template:
         lacking = [f"sensor {n}" for n in needs["sensors"] if not _first(n, robot.sensors)]
         lacking += [f"site {n}" for n in needs["sites"] if not _first(n, robot.sites)]
         if not self.keyframe(robot) and not overrides.default:
-            lacking.append(f"keyframe {needs['keyframe']} (or --default)")
+            lacking.append(f"keyframe {needs['keyframe']} (or a default pose)")
         if (needs["base"] == "free") != bool(robot.base):
             lacking.append("a floating base" if needs["base"] == "free" else "a fixed base")
         if not robot.is_servo:
@@ -135,20 +135,21 @@ def read(source: PolicySource) -> FoundPolicy:
     )
 
 
-def _assumed(template: Template, keyframe: str, start: str) -> tuple[str, ...]:
-    """What no file states, and how to say otherwise."""
+def _assumed(template: Template, keyframe: str, start: str) -> tuple[Wording, ...]:
+    """What no file states, each with the option that sets it."""
     whose = f"that of the robot {template.robot!r}" if template.robot else "that of its kind"
-    return (
-        f"there is no configuration: the layout {template.name}, {whose}, fits the model's joints, "
-        "sensors and the size of the observation (--robot chooses another)",
-        f"the action scale is {template.data['action']['scale']:g} (--scale)",
-        f"the policy ticks at {1.0 / template.data['tick']:g} Hz (--rate)",
-        f"the default pose is keyframe {keyframe!r} (--default)",
-        f"a run starts in keyframe {start!r} (--keyframe)"
+    texts = {
+        "robot": f"there is no configuration: the layout {template.name}, {whose}, fits the "
+        "model's joints, sensors and the size of the observation",
+        "scale": f"the action scale is {template.data['action']['scale']:g}",
+        "rate": f"the policy ticks at {1.0 / template.data['tick']:g} Hz",
+        "default": f"the default pose is keyframe {keyframe!r}",
+        "keyframe": f"a run starts in keyframe {start!r}"
         if start
-        else "a run starts in the model's own pose (--keyframe)",
-        "the network's joints are in the model's order (--joints)",
-    )
+        else "a run starts in the model's own pose",
+        "joints": "the network's joints are in the model's order",
+    }
+    return tuple(f"{text} (" + option(name) + ")" for name, text in texts.items())
 
 
 def _fitting(source: PolicySource, network: NetworkFile, count: int, width: int | None) -> Template:
@@ -164,6 +165,7 @@ def _fitting(source: PolicySource, network: NetworkFile, count: int, width: int 
     raise SceneError(
         f"{network.path.name}: has no metadata, no configuration was given, and no layout of "
         f"mujoco_playground fits {robot.label}: {'; '.join(problems)}. "
-        "Give its configuration too, choose a layout with --robot, or write a policy.yaml for it "
-        "(docs/policies.md)"
+        "Add its configuration, choose a layout with "
+        + option("robot")
+        + ", or write a policy.yaml for it (docs/policies.md)"
     )

@@ -24,7 +24,7 @@ from mjrig.components.importers.sources.policy_description import (
 from mjrig.components.importers.sources.source import PolicySource
 from mjrig.components.importers.sources.vendor_file import VendorEntry, VendorFile, unread
 from mjrig.core.arrays import FloatArray
-from mjrig.core.errors import SceneError
+from mjrig.core.errors import SceneError, option
 from mjrig.core.files.paths import read_limited
 from mjrig.core.names import suggestion
 
@@ -264,8 +264,9 @@ def _layers(source: PolicySource) -> tuple[list[tuple[str, VendorEntry]], Path, 
         raise SceneError(f"{files[names[0]][0].path.name}: give the policy's config.yaml too")
     if len(names) != 2 or (names[0].partition("/")[0] != names[1] and not source.overrides.robot):
         why = f"files of different robots: {' and '.join(names)}"
-        fix = "; --robot NAME takes them together" if len(names) == 2 else ""
-        raise SceneError(why + fix)
+        if len(names) == 2:
+            raise SceneError(f"{why}; " + option("robot", "NAME") + " takes them together")
+        raise SceneError(why)
     folder = files[names[0]][0].path.resolve().parent
     return [(name, files[name][1]) for name in names], folder, notes
 

@@ -126,7 +126,7 @@ class Articulation(ActorInWorld):
         """
         if component._parent is not None:
             raise BindingError(
-                f"{component.label} already belongs to {component._parent.label}; pass a copy()"
+                f"{component.label} already belongs to {component._parent.label}; use a copy"
             )
         role = unique(type(component).__name__, [c._role for c in self._components])
         component.own(self, role, "components")

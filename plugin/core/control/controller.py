@@ -59,7 +59,7 @@ class Unbound:
         Raises:
             BindingError: always.
         """
-        raise BindingError(f"{self.label} is not bound: put it on an actor, or call bind()")
+        raise BindingError(f"{self.label} is not bound: put it on an actor, or bind it")
 
     def describe(self, actuator_ids: Iterable[int]) -> list[ActuatorBinding]:
         """There are none."""

@@ -34,12 +34,12 @@ class _Nesting(Property[T], Generic[T, C], ABC):
         return super().declaration_problem()
 
     @required()
-    def items(self, obj: HasProperties, value: object, present: Sequence[C]) -> list[Item]:
+    def _items(self, obj: HasProperties, value: object, present: Sequence[C]) -> list[Item]:
         """The items of a value, which follow components that are present already."""
         raise NotImplementedError
 
     @required()
-    def joined(self, children: list[C]) -> T:
+    def _joined(self, children: list[C]) -> T:
         """The property's value."""
         raise NotImplementedError
 
@@ -54,7 +54,7 @@ class _Nesting(Property[T], Generic[T, C], ABC):
             present: components that stay in front of them, untouched.
         """
         children = [*present]
-        for item, role, index in self.items(obj, value, present):
+        for item, role, index in self._items(obj, value, present):
             data: Mapping[str, object] | None = None
             if isinstance(item, self.base):
                 child = item
@@ -72,13 +72,13 @@ class _Nesting(Property[T], Generic[T, C], ABC):
             except PropertyError as error:
                 raise error.below(self.name, *index) from None
             children.append(child)
-        result = self.joined(children)
+        result = self._joined(children)
         return result, result
 
     def _adopt(self, obj: HasProperties, child: C, role: str, index: tuple[int, ...]) -> None:
         parent = child._parent
         if parent is not None and (parent, child._inside) != (obj, self.name):
-            problem = f"{child!r} already belongs to {parent.label}; pass a copy()"
+            problem = f"{child!r} already belongs to {parent.label}; use a copy"
             raise self.error(obj, problem, index)
         obj.adopt(child, role, self.name)
 
@@ -118,14 +118,14 @@ class _Nesting(Property[T], Generic[T, C], ABC):
         text = f"{obj.label}.{self.name}{where}: {problem}"
         return PropertyError(text, (self.name, *index), at=at)
 
-    def item_data(self, child: HasProperties) -> dict[str, object]:
+    def _item_data(self, child: HasProperties) -> dict[str, object]:
         """A component as plain data."""
         data = child.to_data()
         if not self.polymorphic:
             data.pop("type", None)  # only one class is possible here
         return data
 
-    def item_schema(self) -> dict[str, object]:
+    def _item_schema(self) -> dict[str, object]:
         """JSON Schema of one component."""
         return {"x-mjrig": {"family" if self.polymorphic else "class": self.base}}
 
@@ -145,10 +145,10 @@ class Nested(_Nesting[C | None, C]):
     def __set__(self, obj: HasProperties, value: C | Mapping[str, object] | None) -> None:
         self.assign(obj, value)
 
-    def items(self, obj: HasProperties, value: object, present: Sequence[C]) -> list[Item]:
+    def _items(self, obj: HasProperties, value: object, present: Sequence[C]) -> list[Item]:
         return [] if value is None else [(value, self.name, ())]
 
-    def joined(self, children: list[C]) -> C | None:
+    def _joined(self, children: list[C]) -> C | None:
         return children[0] if children else None
 
     def make_part(self, obj: HasProperties) -> None:
@@ -156,10 +156,10 @@ class Nested(_Nesting[C | None, C]):
             self.assign(obj, {})
 
     def to_data(self, authored: Any) -> object:
-        return None if authored is None else self.item_data(authored)
+        return None if authored is None else self._item_data(authored)
 
     def json_schema(self) -> dict[str, object]:
-        return {"anyOf": [self.item_schema(), {"type": "null"}]}
+        return {"anyOf": [self._item_schema(), {"type": "null"}]}
 
     def default_text(self) -> str:
         return "none"
@@ -190,12 +190,12 @@ class NestedList(_Nesting[tuple[C, ...], C]):
     def __set__(self, obj: HasProperties, value: Sequence[C | Mapping[str, object]]) -> None:
         self.assign(obj, value)
 
-    def items(self, obj: HasProperties, value: object, present: Sequence[C]) -> list[Item]:
+    def _items(self, obj: HasProperties, value: object, present: Sequence[C]) -> list[Item]:
         if not isinstance(value, list | tuple):
             raise self.error(obj, f"must be a list, got {value!r}")
         components = [id(v) for v in (*present, *value) if isinstance(v, HasProperties)]
         if len(set(components)) < len(components):
-            raise self.error(obj, "has one component twice; pass a copy()")
+            raise self.error(obj, "has one component twice; use a copy")
         roles = [child._role for child in present]
         found: list[Item] = []
         for index, item in enumerate(value, len(roles)):
@@ -203,7 +203,7 @@ class NestedList(_Nesting[tuple[C, ...], C]):
             found.append((item, roles[index], (index,)))
         return found
 
-    def joined(self, children: list[C]) -> tuple[C, ...]:
+    def _joined(self, children: list[C]) -> tuple[C, ...]:
         return tuple(children)
 
     def append(self, obj: HasProperties, item: C | Mapping[str, object]) -> None:
@@ -220,16 +220,16 @@ class NestedList(_Nesting[tuple[C, ...], C]):
         return f"{self.name}[{index}]"
 
     def to_data(self, authored: Any) -> object:
-        return [self.item_data(child) for child in authored]
+        return [self._item_data(child) for child in authored]
 
-    def item_data(self, child: HasProperties) -> Any:
-        data = super().item_data(child)
+    def _item_data(self, child: HasProperties) -> Any:
+        data = super()._item_data(child)
         if self.short is None or not child._written_short or list(data) != [self.short]:
             return data
         return data[self.short]
 
     def json_schema(self) -> dict[str, object]:
-        item = self.item_schema()
+        item = self._item_schema()
         if self.short is not None:
             item = {"anyOf": [{"type": "string"}, item]}
         return {"type": "array", "items": item}

@@ -196,7 +196,7 @@ class SensorList(NestedList[ActuatorSensor]):
     def __set__(self, obj: HasProperties, value: object) -> None:
         self.assign(obj, value)
 
-    def items(
+    def _items(
         self, obj: HasProperties, value: object, present: Sequence[ActuatorSensor]
     ) -> list[Item]:
         if value is None:
@@ -205,7 +205,7 @@ class SensorList(NestedList[ActuatorSensor]):
             value = [value]
         if isinstance(value, list | tuple):
             value = [_own(item, obj) for item in value]
-        return super().items(obj, value, present)
+        return super()._items(obj, value, present)
 
 
 def _own(item: object, owner: HasProperties) -> object:
@@ -724,5 +724,5 @@ class ActuatorList(NestedList[Actuator]):
         def __get__(self, obj: object, owner: type) -> ActuatorView: ...
         def __get__(self, obj: object | None, owner: type) -> Self | ActuatorView: ...
 
-    def joined(self, children: list[Actuator]) -> ActuatorView:
+    def _joined(self, children: list[Actuator]) -> ActuatorView:
         return ActuatorView(children)

@@ -17,6 +17,7 @@ from mjrig.core.errors import (
     PropertyError,
     SceneError,
     UntrustedError,
+    phrase,
     untrusted_folder,
 )
 from mjrig.core.files.atomic_writes import folder_lock, why_not_written
@@ -286,7 +287,7 @@ def trusted_by(path: Path, trust: Trust, sandbox: bool | str | Path) -> tuple[Pa
         folders = [Path(trust)] if isinstance(trust, str | Path) else list(trust)
     if folders and sandbox is not False:
         raise SceneError(
-            f"{path}:1:1: --trust and --sandbox exclude each other: a sandbox runs no code that is "
+            f"{path}:1:1: trust and sandbox exclude each other: a sandbox runs no code that is "
             "beside the scene"
         )
     return tuple(Path(os.path.realpath(folder)) for folder in folders)
@@ -334,8 +335,7 @@ def write_scene_file(path: Path, text: str, known: bytes | None) -> None:
             there = read_scene_file(path) if os.path.isfile(path) else None
             if known is not None and there is not None and digest(there) != known:
                 raise SceneError(
-                    f"{path}:1:1: was changed on disk since it was read; reload() reads it, "
-                    "save(overwrite=True) replaces it"
+                    f"{path}:1:1: was changed on disk since it was read; " + phrase("changed file")
                 )
             if there != text.encode("utf-8"):
                 lock.replace(text, backup=True)

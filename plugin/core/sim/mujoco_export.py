@@ -26,7 +26,7 @@ import numpy as np
 from mjrig.core.arrays import FloatArray
 from mjrig.core.control.controller import ArticulationController
 from mjrig.core.control.execution import Execution, PlantComponent
-from mjrig.core.errors import ExecutionError
+from mjrig.core.errors import ExecutionError, phrase
 from mjrig.core.model.binding import ActorModel, spans
 from mjrig.core.model.build import Built
 from mjrig.core.model.model_source import load, model_file
@@ -443,7 +443,7 @@ def export(scene: Scene | World, path: Path, *, partial: bool = False) -> list[s
     left_out = world.left_out
     if left_out and not partial:
         reasons = [f"{label} cannot be exported: {reason}" for label, reason in left_out.values()]
-        raise ExecutionError(f"{'; '.join(reasons)}; --partial leaves it out")
+        raise ExecutionError("; ".join(reasons) + phrase("partial export"))
     notes = [f"{label} is not in this file: {reason}" for label, reason in world.remarks()]
     if left_out:
         world = LoweredWorld(present_scene(world, left_out.keys()))

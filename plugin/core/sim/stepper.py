@@ -129,9 +129,6 @@ def _checked(n: int) -> int:
 class StepNotes(Protocol):
     """An observer of every physics step, such as a recorder."""
 
-    #: Whether `before_controls` is wanted before the next step.
-    awaits_memory: bool
-
     def before_controls(self) -> None:
         """The step begins: nothing of it has happened yet."""
 
@@ -268,7 +265,10 @@ class Stepper:
 
         NOTE: a law may change the list of its calls between steps, so it is not copied.
         """
-        first, *others = self._robot_steps() or [RobotStep.calling(lambda: None)]
+        steps = self._robot_steps()
+        if self._notes is not None:
+            steps = [RobotStep.calling(self._notes.before_controls), *steps]
+        first, *others = steps or [RobotStep.calling(lambda: None)]
         return first, tuple(other.step for other in others)
 
     # Where MuJoCo has to reset its data, time starts over: only then is it below n + ½ steps after
@@ -303,13 +303,11 @@ class Stepper:
 
     def _step_by_step(self) -> Advance:
         """Python runs before each step."""
-        model, data, soon, notes = self._model, self._data, 1.5 * self._timestep, self._notes
+        model, data, soon = self._model, self._data, 1.5 * self._timestep
         (_, values, last, act, calls), others = self._unrolled()
 
         def advance(n: int = 1) -> int:
             for i in _ONCE if n == 1 else range(_checked(n)):
-                if notes is not None and notes.awaits_memory:
-                    notes.before_controls()
                 if values() != last.last_bytes:
                     act()
                 for call in calls:

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mjrig.core.errors import RecordingError
+from mjrig.core.errors import RecordingError, phrase
 from mjrig.core.files.atomic_writes import replacing_file
 from mjrig.data.recording.h5_columns import CHECKSUM, attributes_checksum, h5py_package, reason
 
@@ -122,7 +122,7 @@ class H5File:
     ) -> None:
         h5py = h5py_package()
         if path.exists() and not overwrite:
-            raise RecordingError(f"{path}: exists already; pass --overwrite (overwrite=True)")
+            raise RecordingError(f"{path}: exists already; " + phrase("overwrite"))
         self._path, self._reserved = path, 0
         self._lengths: dict[str, int] = {}
         self._stored: dict[str, npt.NDArray[np.uint8]] = {}

@@ -16,7 +16,7 @@ from mjrig.core.arrays import FloatArray
 from mjrig.core.control.articulation import Articulation
 from mjrig.core.control.controller import ArticulationController
 from mjrig.core.control.policy import PolicyComponent
-from mjrig.core.errors import RecordingError
+from mjrig.core.errors import RecordingError, phrase
 from mjrig.core.files.sandbox import Sandbox
 from mjrig.core.scene.editing.scene import Scene
 from mjrig.core.scene.scene_file import Trust
@@ -177,8 +177,7 @@ def scene_of(
     text = str(recording.attributes.get("scene", ""))
     if not text:
         raise RecordingError(
-            f"{recording.path}: does not name the scene it was made in; choose one: "
-            "--scene SCENE, or drop it on a robot in the editor"
+            f"{recording.path}: does not name the scene it was made in; " + phrase("scene")
         )
     name = str(recording.attributes.get("scene_file", ""))
     folders = _folders(recording)
@@ -198,7 +197,7 @@ def _admitted(recording: Recording, folders: list[Path], name: str, sandbox: San
     if not sandbox.holds(folders[0]):
         raise RecordingError(
             f"{recording.path}: was made in a scene in {str(folders[0])!r}, which "
-            f"{sandbox.outside()}; choose a scene: --scene SCENE"
+            f"{sandbox.outside()}; a scene is needed, " + phrase("scene")
         )
     return [folder for folder in folders if sandbox.holds(folder / name)] or [sandbox.root]
 

@@ -317,8 +317,8 @@ class Recorder(CheckedAttributes):
 
     #: Whether `after_step` is to be called after every step.
     looks_after: bool = False
-    #: Whether `before_controls` is to be called before the next step.
-    awaits_memory: bool = False
+    #: Whether the memory of the components is to be recorded before the next step.
+    _awaits_memory: bool = False
 
     def __init__(self, world: World, path: str | Path, *, overwrite: bool = False) -> None:
         self._world, self._path = world, Path(path)
@@ -385,7 +385,7 @@ class Recorder(CheckedAttributes):
         self._next_state = self._state_row = 0
         self._segment_began: str | None = None
         self._journal = Journal(robots, self._look_again)
-        self._recording = self._stale = self.awaits_memory = True
+        self._recording = self._stale = self._awaits_memory = True
         world.take_notes(self)
         atexit.register(self._stop_quietly)
         return self
@@ -458,10 +458,10 @@ class Recorder(CheckedAttributes):
 
     def before_controls(self) -> None:
         """Record what the components remember, before they run in the first step of a segment."""
-        if self.awaits_memory:
+        if self._awaits_memory:
             if self._recording:
                 self._chunk.memories.append(stored_memory(self._world, self.steps).encoded())
-            self.awaits_memory = False
+            self._awaits_memory = False
 
     def before_step(self) -> None:
         """Record the state before a step, and the commands in it."""
@@ -533,7 +533,7 @@ class Recorder(CheckedAttributes):
         if self._chunk.count < self._cursor.row:
             self._close_row()
         self._segment_began = why
-        self._stale = self.awaits_memory = True
+        self._stale = self._awaits_memory = True
 
     def _look_again(self) -> None:
         self._stale = True

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mjrig.core.arrays import FloatArray
-from mjrig.core.errors import RecordingError
+from mjrig.core.errors import RecordingError, hint
 from mjrig.data.robot_logs.log_columns import TopicData
 from mjrig.data.robot_logs.log_map import STAMPS, TimeSource
 from mjrig.data.robot_logs.units import TIMES
@@ -115,7 +115,7 @@ def timed(
         if rate is None:
             raise RecordingError(
                 f"{topic.name}: has no times; give its rows per second: rate: in log.yaml, or "
-                "--hint fps=50"
+                + hint("fps", 50)
             )
         return _cleaned(topic.name, np.arange(len(topic)) / rate, Clock("rate"), sort=False)
     kind = "log" if source is None else source.stamp
@@ -166,7 +166,8 @@ def _check_order(name: str, kind: str, own: FloatArray) -> None:
         raise RecordingError(
             f"{name}: its {kind} stamps run backwards, by {ahead[k] - own[k]:.4g} s at message "
             f"{k + 1}: a clock was set or the robot restarted; use another stamp in log.yaml "
-            f"(time: {{{name}: log}}), or a part of the log (--hint span=[0, {ahead[k]:.3g}])"
+            f"(time: {{{name}: log}}), or a part of the log: "
+            + hint("span", f"[0, {ahead[k]:.3g}]")
         )
 
 

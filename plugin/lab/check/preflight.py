@@ -31,9 +31,10 @@ from mjrig.lab.check.masses import about_masses
 from mjrig.lab.check.motors import about_motors
 from mjrig.lab.check.stability import about_stability
 from mjrig.lab.check.start_pose import about_start, holding_efforts
-from mjrig.lab.findings.ranking import arrange, count_by_severity
-from mjrig.lab.findings.ranking import lines as finding_lines
-from mjrig.lab.report.output import format_table
+from mjrig.lab.findings.ranking import arrange
+from mjrig.lab.report.content import Report, ReportColumn, ReportTable, ReportText, words
+from mjrig.lab.report.finding_section import finding_section, finding_verdict
+from mjrig.lab.report.text import to_text
 
 # Merged -------------------------------------------------------------------------------------------
 # Pre-flight: what models say about the whole world, of which a world has one.
@@ -130,6 +131,8 @@ def _try(remedy: Remedy, scene: Scene) -> None:
 
 
 HEADER = ("actuator", "joint", "kind", "gear", "kp", "kv", "limit", "driven by", "execution")
+#: Columns of words.
+WORDS = ("joint", "kind", "driven by", "execution")
 
 
 @dataclass(frozen=True)
@@ -215,27 +218,55 @@ def exit_code(found: Sequence[Finding], *, strict: bool = False) -> int:
 
 def report(world: World, found: Sequence[Finding] | None = None) -> str:
     """The tables and findings of a world, as text."""
-    lines: list[str] = []
-    robots = [robot for robot in world.articulations.values() if robot.actuators]
-    for robot in robots:
-        table = rows(robot)
-        bound = sum(1 for r in table if not r.reason)
-        lines.append(f"{robot.name}: {how_many(len(table), 'actuator')}, {bound} bound to a law")
-        lines += ["  " + line for line in format_table(HEADER, [_cells(r) for r in table])]
-        lines += [f"  motor {motor}: {', '.join(on)}" for motor, on in _motors(robot).items()]
-        direct = [r for r in table if r.reason]
-        if direct:
-            lines.append("  driven directly:")
-            lines += [f"    {r.actuator}: {r.reason}" for r in direct]
-        lines.append("")
-    things = [name for name in world.articulations if world[name] not in robots]
-    if things:
-        lines += [f"without actuators: {', '.join(things)}", ""]
-    lines += [f"{who} runs as {name}: {why}" for who, name, why in _executions(world)]
+    return to_text(described(world, found))
+
+
+def described(world: World, found: Sequence[Finding] | None = None) -> Report:
+    """The tables and findings of a world."""
     found = findings(world) if found is None else found
-    lines.append(f"findings: {count_by_severity(found)}")
-    lines += finding_lines(found)
-    return "\n".join(lines)
+    robots = [robot for robot in world.articulations.values() if robot.actuators]
+    things = [name for name in world.articulations if world[name] not in robots]
+    path = world.scene.path
+    verdict, tone = finding_verdict(found)
+    return Report(
+        f"Check of {path.name if path is not None else 'the scene'}",
+        verdict,
+        tone,
+        [("without actuators", ", ".join(things))] if things else [],
+        [
+            *(binding_table(robot) for robot in robots),
+            ReportText(
+                title="motors",
+                lines=[
+                    f"{robot.name}: {motor}: {', '.join(joints)}"
+                    for robot in robots
+                    for motor, joints in _motors(robot).items()
+                ],
+            ),
+            ReportText(
+                title="executions",
+                lines=[f"{who} runs as {name}: {why}" for who, name, why in _executions(world)],
+            ),
+            finding_section(found),
+        ],
+        report_data(world, found),
+    )
+
+
+def binding_table(robot: Articulation) -> ReportTable:
+    """What drives every actuator of a robot; remarks are why no law does."""
+    table = rows(robot)
+    bound = sum(1 for row in table if not row.reason)
+    return ReportTable(
+        title=f"{robot.name}: {how_many(len(table), 'actuator')}, {bound} bound to a law",
+        columns=[
+            *words("actuator"),
+            *(ReportColumn(name, is_words=name in WORDS) for name in HEADER[1:]),
+        ],
+        rows=[_cells(row) for row in table],
+        remarks=[[row.reason] if row.reason else [] for row in table],
+        labels=1,
+    )
 
 
 def _motors(robot: Articulation) -> dict[str, list[str]]:

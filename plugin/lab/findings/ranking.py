@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from mjrig.core.errors import ReaderKind
 from mjrig.core.findings import Finding, Level, Remedy, combined
 from mjrig.core.names import how_many
-from mjrig.lab.findings import rendering as rendering  # findings have their sentences with it
+from mjrig.lab.findings.rendering import wording  # with it, findings have their sentences
 
 _ORDER = tuple(Level)
 
@@ -58,9 +59,10 @@ def count_by_severity(findings: Sequence[Finding]) -> str:
     return ", ".join(how_many(n, level) for n, level in counts if n) or "none"
 
 
-def lines(findings: Iterable[Finding]) -> Iterator[str]:
+def lines(findings: Iterable[Finding], audience: ReaderKind = ReaderKind.COMMAND) -> Iterator[str]:
     """Findings as lines of text, the fix on a separate line."""
     for finding in findings:
-        yield f"  {finding.severity} [{finding.kind}] {finding.where}: {finding.text}"
-        if finding.fix:
-            yield f"    fix: {finding.fix}"
+        text, fix = (wording(finding, part, audience) for part in ("text", "fix"))
+        yield f"  {finding.severity} [{finding.kind}] {finding.where}: {text}"
+        if fix:
+            yield f"    fix: {fix}"

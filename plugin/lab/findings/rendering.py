@@ -14,6 +14,7 @@ format codes of Python:
 | `{each}` | the template `each` for every key of `here`, with that key's values |
 | `[[, {more} more]]` | dropped if a field in it is empty, zero, False or None |
 | `{flag:?}` | empty: only the condition of the brackets around it |
+| `{--joints}` | the option of a command, for the window the field of that name |
 """
 
 import re
@@ -21,6 +22,7 @@ from collections.abc import Callable, Iterable, Mapping
 from string import Formatter
 from typing import Any
 
+from mjrig.core.errors import ReaderKind, Wording, option
 from mjrig.core.findings import Finding
 from mjrig.core.names import how_many, listed
 from mjrig.lab.findings.texts import TEXTS, FindingText
@@ -29,12 +31,18 @@ from mjrig.lab.findings.texts import TEXTS, FindingText
 EACH = 4
 _FIELD = re.compile(r"[.\[]")
 _OPTIONAL = re.compile(r"\[\[(.*?)\]\]")
+_OPTION = "--"
+_NAMED_OPTION = re.compile(r"\{--(\w+)\}")
 
 
-def wording(finding: Finding, part: str) -> str:
-    """The `text`, `fix` or `by_hand` of a finding."""
+def wording(finding: Finding, part: str, audience: ReaderKind = ReaderKind.COMMAND) -> str:
+    """The `text`, `fix` or `by_hand` of a finding, for an audience."""
     text = template(finding)
-    return filled(getattr(text, part), field_values(finding), text.each)
+    values = {
+        name: value.worded(audience) if isinstance(value, Wording) else value
+        for name, value in field_values(finding).items()
+    }
+    return filled(getattr(text, part), values, text.each, audience)
 
 
 def template(finding: Finding) -> FindingText:
@@ -63,15 +71,22 @@ def place(names: tuple[str, ...]) -> str:
     return ", ".join(names) if len(names) <= EACH else how_many(len(names), "joint")
 
 
-def filled(text: str, values: Mapping[str, Any], each: str = "") -> str:
+def filled(
+    text: str,
+    values: Mapping[str, Any],
+    each: str = "",
+    audience: ReaderKind = ReaderKind.COMMAND,
+) -> str:
     """A template with its fields filled in."""
 
     def section(match: re.Match[str]) -> str:
         inside = match[1]
         names = [_FIELD.split(name)[0] for _, name, _, _ in Formatter().parse(inside) if name]
-        return inside if all(_is_given(values.get(name)) for name in names) else ""
+        given = [n.startswith(_OPTION) or _is_given(values.get(n)) for n in names]
+        return inside if all(given) else ""
 
     text = _OPTIONAL.sub(section, text)
+    text = _NAMED_OPTION.sub(lambda match: option(match[1]).worded(audience), text)
     if "{each}" in text:
         values = {**values, "each": "; ".join(_each(each, values))}
     return _FORMATTER.vformat(text, (), values)

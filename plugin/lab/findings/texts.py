@@ -332,14 +332,14 @@ _START = {
 #: Kinds of `mjrig check`.
 CHECK = {**_DRIVES, **_LIMITS, **_MOTORS, **_MASSES, **_CONTACTS, **_STABILITY, **_START}
 
-_OVERRIDE = "--robot NAME confirms the robot, --joints sets the order"
+_OVERRIDE = "{--robot} confirms the robot, {--joints} sets the order"
 
 #: Kinds of the pre-flight of `mjrig import`.
 IMPORT = {
     "in the files": FindingText("{detail}", "[[{advice}]]"),
     "order-by-place": FindingText(
         "the files have no joint names; by index they are {here:listed}",
-        "compare with the order the network was trained with; --joints sets another one",
+        "compare with the order the network was trained with; {--joints} sets another one",
     ),
     "not-judged": FindingText("not judged: order, signs and scales: no runs were tried"),
     "not-judged torchscript": FindingText(
@@ -354,18 +354,18 @@ IMPORT = {
         "pose and a rate that are somewhat off, effort limits, delays, friction of the ground, "
         "payload (mjrig replay tries some)"
     ),
-    "order-probe": FindingText("{runs}", "--joints {joints}"),
+    "order-probe": FindingText("{runs}", "{--joints} {joints}"),
     "unclear": FindingText(
         "{runs}",
-        "compare the assumptions with the training run: --scale, --default, --keyframe, --height, "
-        "--rate, --joints; gains, limits and armature with the model's",
+        "compare the assumptions with the training run: {--scale}, {--default}, {--keyframe}, "
+        "{--height}, {--rate}, {--joints}; gains, limits and armature with the model's",
     ),
     "default-out-of-range": FindingText(
-        "the default pose is out of range: {here:listed}", "--default sets another one"
+        "the default pose is out of range: {here:listed}", "{--default} sets another one"
     ),
     "default-out-of-range by index": FindingText(
         "the default pose is out of range: {here:listed}",
-        f"another robot, or another order of its joints? {_OVERRIDE}; --default another pose",
+        f"another robot, or another order of its joints? {_OVERRIDE}; {{--default}} another pose",
     ),
     "left-right": FindingText(
         "{property} differs between left and right: {here:listed}",
@@ -399,7 +399,7 @@ IMPORT = {
         "write its terms into policy.yaml, then add {{type: Policy, file: policy.yaml}}",
     ),
     "other-robot": FindingText(
-        "{here}; {fits}", "[[--robot names the robot of the model{unconfirmed:?}]]"
+        "{here}; {fits}", "[[{--robot} names the robot of the model{unconfirmed:?}]]"
     ),
     "joint-alias": FindingText("is called {expected!r} in the files"),
     "joint-extra": FindingText(
@@ -440,11 +440,11 @@ IMPORT = {
     "start-height": FindingText(
         "the files name no start height: the base starts at {here:g} m, standing on its feet in "
         "the default pose",
-        "--height sets another one",
+        "{--height} sets another one",
     ),
     "start-pose": FindingText(
         "a run starts in the model's pose, {here:.2g} rad from the default pose",
-        "--keyframe sets another one",
+        "{--keyframe} sets another one",
     ),
     "start-gains": FindingText("the robot stands for {here:g} s first, with other gains"),
     "actuator-kind": FindingText(
@@ -453,6 +453,51 @@ IMPORT = {
     "actuator-kind mixed": FindingText("some actuators are motors, others take positions"),
     "gear": FindingText("has gear·gain {here:g}; gains are at the joint, the controller divides"),
     "no-gains": FindingText("motors need gains, and the files have none"),
+}
+
+_SAG = ", {sag:.2g} of {error:.2g} at kp {kp:g}"
+_AT_MOST = ", at most {expected:.3g}[[ {unit}]]"
+
+#: Kinds of responses and gain tests.
+RESPONSES = {
+    # Causes of an error that remains.
+    "moving": FindingText("still moving after {here:.3g} s: no final value to measure by"),
+    "no frequency response": FindingText(
+        "the sine has not swung in: no frequency response; test longer"
+    ),
+    "no frequency response moving": FindingText(
+        "still moving {here:.3g} s after the start: no frequency response"
+    ),
+    "saturation": FindingText(
+        "saturation: the effort stays at {here:.3g} {unit}",
+        by_hand="a stronger motor or a smaller motion is for you to choose",
+    ),
+    "no stiffness": FindingText("kp is 0: no stiffness towards the target"),
+    "integral": FindingText("the integral has not converged: ki {here:g} needs more time"),
+    "gravity sag": FindingText(
+        "gravity sag: {here:.3g} {unit} of gravity" + _SAG,
+        by_hand="stiffness, an integral and feedforward cost differently: choose one",
+    ),
+    "joint spring": FindingText("the joint's own spring: {here:.3g} {unit}" + _SAG),
+    "tendon springs": FindingText("springs of tendons: they pull with {here:.3g} {unit}" + _SAG),
+    "joint limit": FindingText("joint limit: it pushes back with {here:.3g} {unit}" + _SAG),
+    "dry friction": FindingText("dry friction: it holds with {here:.3g} {unit}" + _SAG),
+    "contact": FindingText("contact: it pushes with {here:.3g} {unit}" + _SAG),
+    "constraint": FindingText("a constraint: it pushes with {here:.3g} {unit}" + _SAG),
+    # Thresholds of gain tests.
+    "measure": FindingText("{kind}: {here:.3g}[[ {unit}]]" + _AT_MOST),
+    "measure missing": FindingText("{kind}: no value" + _AT_MOST),
+    "measure in range": FindingText(
+        "{kind}: {here:.3g}[[ {unit}]], {expected[0]:.3g} to {expected[1]:.3g}[[ {unit}]]"
+    ),
+    "measure in range missing": FindingText(
+        "{kind}: no value, {expected[0]:.3g} to {expected[1]:.3g}[[ {unit}]]"
+    ),
+    # Gain tests without a result.
+    "not simulated": FindingText("[[{stage}: ]]{event}"),
+    "no range": FindingText("the joint has no range"),
+    "at an end": FindingText("it starts at this end"),
+    "no room": FindingText("it starts at an end of its range: no room for a sine"),
 }
 
 _DIFFERS = (
@@ -623,4 +668,118 @@ REPLAY = {
     ),
 }
 
-TEXTS: dict[str, FindingText] = {**CHECK, **IMPORT, **REPLAY}
+#: Kinds of the verdicts of fits; the reason is that of the estimate.
+FITS = {
+    "fit-rejected": FindingText("{reason}"),
+    "not-converged": FindingText("the search did not converge: nothing is identified"),
+    "not-identified": FindingText(
+        "{reason}", by_hand="another recording is needed, or a value from elsewhere"
+    ),
+    "conditional": FindingText("{reason}"),
+    "correlated": FindingText(
+        "{first} and {second} are hardly told apart (correlation {here:+.3f}): {apart} would"
+    ),
+}
+
+#: Kinds of reloading while a world runs.
+RELOAD = {
+    "changed-file": FindingText(
+        "{here:listed} changed on disk and cannot be reloaded yet: {reason}",
+        by_hand="correct the file: it is tried again when it changes",
+    ),
+    "changed-file without dialog": FindingText(
+        "{here:listed} changed and cannot be reloaded, the old world runs on: {reason}"
+    ),
+}
+
+_TAKE = '; add "take": true to take over'
+_OF_STEPS = " after {here:d} of {expected:d} steps"
+_SILENT = "[[{client}: ]]no request for {here:g} {unit} in lock step (lock_timeout); "
+
+#: Kinds of bridges: rejected messages, notices, and warnings about how they are served.
+BRIDGES = {
+    # Requests that are rejected.
+    "rejected": FindingText("{reason}"),
+    "invalid": FindingText("{subject}: {reason}"),
+    "unreadable-request": FindingText("cannot be read: {reason}"),
+    "not-a-map": FindingText("must be a map with texts as keys, got {here}"),
+    "unknown-operation": FindingText("op: {here} is not known; {hint}"),
+    "unknown-key": FindingText("{subject}: unknown key {here}; {hint}"),
+    "not-a-whole-number": FindingText(
+        "{subject}: must be a whole number from {expected[0]:d} to {expected[1]:d}, got {here}"
+    ),
+    "not-a-switch": FindingText("{subject}: must be true or false, got {here}"),
+    "not-finite": FindingText("{subject}: must be finite numbers, got {here}"),
+    "negative": FindingText("{subject}: must be >= 0, got {here:g}"),
+    "not-numbers": FindingText("{subject}: must be numbers or numbers by pattern, got {here}"),
+    "not-a-default": FindingText("{subject}: default must be a number, got {here}"),
+    "not-a-keyframe": FindingText("keyframe: must be a name, got {here}"),
+    "too-large": FindingText("{subject}: a number is too large"),
+    "long-pattern": FindingText("{subject}: a pattern has more than {expected} letters"),
+    "too-many-patterns": FindingText(
+        "{subject}: {here:d} patterns; at most {expected:d} are allowed"
+    ),
+    "no-gains-to-set": FindingText(
+        "{subject}: one of them has no PDController whose gains can be set"
+    ),
+    "nothing-to-set": FindingText("set: needs one of {expected}"),
+    "old-sequence": FindingText("sequence: {here:d} is not after {expected:d}"),
+    "no-subscription": FindingText("unsubscribe: WebSocket only; close the ZMQ SUB socket instead"),
+    "no-subscription zmq": FindingText(
+        "subscribe: WebSocket only; connect a ZMQ SUB socket to {here}"
+    ),
+    "wrong-token": FindingText(
+        "token: missing or wrong; send the token that was printed when serving began"
+    ),
+    "client-left": FindingText("{subject}: {here} has left"),
+    "clock-taken": FindingText("{subject}: {here} took the clock from {client}" + _TAKE),
+    "not-the-clock": FindingText(
+        "{subject}: {here}[[ of {bridge}]] has the clock (lock step), not {client}" + _TAKE
+    ),
+    "not-the-commander": FindingText("{subject}: {here} commands this robot, not {client}" + _TAKE),
+    "too-many-requests": FindingText("{here} requests already wait for the running step"),
+    "step-ended": FindingText("step: cancelled" + _OF_STEPS),
+    "step-ended by": FindingText("step: ended by {client}" + _OF_STEPS),
+    "step-ended left": FindingText("step: {client} left" + _OF_STEPS),
+    # What clients cause.
+    "connection": FindingText("{reason}"),
+    "commands-again": FindingText("commands arrive again"),
+    "commands-lost": FindingText(
+        "no command for {here:g} {unit}; the motors damp with {damping:g} N·m·s/rad"
+    ),
+    "other-commander": FindingText("{here} commands instead of {before}"),
+    "other-commander after": FindingText("{here} commands after the end of {before}"),
+    "other-clock": FindingText("{here} takes the clock from {before}"),
+    "lock-step-left": FindingText(
+        "{here} left in lock step; the world waits {patience:g} s (lock_timeout) for another "
+        "client, then on_lock_timeout: {reaction}"
+    ),
+    "lock-step-silent runs": FindingText(_SILENT + "the world runs in real time"),
+    "lock-step-silent waits": FindingText(
+        _SILENT + "the world stays paused until a client steps or runs it"
+    ),
+    # How they are served.
+    "state-rate": FindingText(
+        "states are sent at {here:.4g} {unit} instead of {expected:.4g}: after every {every} steps "
+        "of {timestep_ms:.4g} ms; set rate to {here:.4g}, or the timestep to {period_ms:.4g} ms or "
+        "a fraction"
+    ),
+    "open-network": FindingText(
+        "it listens on {here}, which other machines can reach: requests need the token, and the "
+        "connection is not encrypted; host 127.0.0.1 and `ssh -L` are safer"
+    ),
+    "open-network dds": FindingText(
+        "DDS on {here} has neither tokens nor encryption: every program in that network can "
+        "command this robot, and a real robot there gets the same messages"
+    ),
+}
+
+TEXTS: dict[str, FindingText] = {
+    **CHECK,
+    **IMPORT,
+    **RESPONSES,
+    **REPLAY,
+    **FITS,
+    **BRIDGES,
+    **RELOAD,
+}

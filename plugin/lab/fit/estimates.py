@@ -10,6 +10,7 @@ import numpy as np
 from mjrig.core.arrays import FloatArray
 from mjrig.core.control.plant import at_joint
 from mjrig.core.errors import FitError
+from mjrig.core.findings import Finding, note
 from mjrig.core.names import listed, suggestion
 from mjrig.core.scene.scene_sections import Dynamics
 from mjrig.core.sim.world import World
@@ -121,11 +122,14 @@ class Correlated:
     correlation: float
     remedy: str
 
+    @property
+    def finding(self) -> Finding:
+        """The same as a finding."""
+        pair = {"first": self.first, "second": self.second, "apart": self.remedy}
+        return note("correlated", "", here=self.correlation, **pair)
+
     def __str__(self) -> str:
-        return (
-            f"{self.first} and {self.second} are hardly told apart (correlation "
-            f"{self.correlation:+.3f}): {self.remedy} would"
-        )
+        return self.finding.text
 
 
 @dataclass(frozen=True)

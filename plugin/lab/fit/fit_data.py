@@ -11,7 +11,7 @@ import numpy.typing as npt
 from mjrig.core.arrays import FloatArray
 from mjrig.core.control.articulation import Articulation
 from mjrig.core.control.setpoints import FEEDFORWARD, POSITION, VELOCITY
-from mjrig.core.errors import FitError
+from mjrig.core.errors import FitError, hint, option
 from mjrig.core.names import listed, suggestion
 from mjrig.core.sim.world import World
 from mjrig.data.recording.recording import ActorRecording, JointColumns, Recording
@@ -308,7 +308,8 @@ def _samples(name: str, share: ActorRecording, steps: int, timestep: float) -> P
         when = at * timestep
         raise FitError(
             f"{name}: the gains of {share.name!r} change at step {at} ({when:.3g} s); a fit needs "
-            "the same gains throughout: of a log, --hint span=[FROM,TO] takes a part"
+            "the same gains throughout: a part of a log is selected with "
+            + hint("span", "[FROM,TO]")
         )
     return keep
 
@@ -398,8 +399,9 @@ def check_bases(tracks: Sequence[RecordedTrack], actor: str) -> None:
     if lacking:
         raise FitError(
             f"{lacking}: it has no base pose of {actor!r}, which a fit of its motion needs. If the "
-            f"robot stood or walked, fit its efforts: --evidence efforts. Only if it was clamped, "
-            f"fix it here too: {actor}.base: fixed"
+            f"robot stood or walked, fit its efforts: "
+            + option("evidence", "efforts")
+            + f". Only if it was clamped, fix it here too: {actor}.base: fixed"
         )
 
 

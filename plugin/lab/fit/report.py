@@ -10,6 +10,7 @@ import numpy as np
 from mjrig.core.arrays import FloatArray
 from mjrig.core.control.plant import at_joint
 from mjrig.core.errors import MissingExtraError
+from mjrig.core.findings import Finding, Level, error, note, warning
 from mjrig.core.names import how_many
 from mjrig.lab.fit import estimates
 from mjrig.lab.fit.estimates import Correlations, Estimate
@@ -93,11 +94,28 @@ def described(found: Fit) -> Report:
     )
 
 
-def _verdict(found: Fit) -> tuple[str, str]:
+def findings(found: Fit) -> list[Finding]:
+    """The verdicts on the whole fit, then on its estimates, then the correlated pairs."""
+    verdicts = []
     if found.rejection:
-        return found.rejection, BAD
-    if not found.converged:
-        return "the search did not converge: nothing is identified", BAD
+        verdicts.append(error("fit-rejected", found.actor, reason=found.rejection))
+    elif not found.converged:
+        verdicts.append(error("not-converged", found.actor))
+    for e in found.estimates:
+        if e.reason:
+            make, kind = (note, "conditional") if e.identifiable else (warning, "not-identified")
+            values = {"here": e.old, "expected": e.value} if e.identifiable else {"here": e.old}
+            interval = {"low": _finite(e.low), "high": _finite(e.high), "reason": e.reason}
+            evidence = {"parameter": e.parameter, **interval}
+            verdicts.append(make(kind, found.actor, (e.joint,), unit=e.unit, **values, **evidence))
+    pairs = [replace(pair.finding, actor=found.actor) for pair in found.correlated]
+    return [*verdicts, *pairs]
+
+
+def _verdict(found: Fit) -> tuple[str, str]:
+    for finding in findings(found):
+        if finding.severity is Level.ERROR:
+            return finding.text, BAD
     count = sum(e.identifiable for e in found.estimates)
     tone = GOOD if count == len(found.estimates) else FAIR if count else BAD
     return f"{count} of {how_many(len(found.estimates), 'parameter')} identified", tone
@@ -325,6 +343,7 @@ def report_data(found: Fit) -> dict[str, object]:
         "effort_after": found.effort_after,
         "converged": found.converged,
         "rejection": found.rejection or None,
+        "findings": [finding.data() for finding in findings(found)],
         "notes": list(found.notes),
         "seconds": found.seconds,
     }

@@ -23,6 +23,11 @@ from mjrig.lab.replay.comparison import (
     compare,
     saturation,
 )
+from mjrig.lab.replay.diagnosis.diagnose import (
+    PolicyDiagnosis,
+    RecordedDiagnosis,
+    diagnose_recording,
+)
 from mjrig.lab.replay.diagnosis.order_probe import (
     better_order,
     has_goal,
@@ -32,12 +37,11 @@ from mjrig.lab.replay.diagnosis.order_probe import (
     unclear,
 )
 from mjrig.lab.replay.diagnosis.policy_case import real_ticks
-from mjrig.lab.replay.diagnosis.policy_diagnosis import PolicyDiagnosis
-from mjrig.lab.replay.diagnosis.recording_diagnosis import RecordedDiagnosis, diagnose_recording
 from mjrig.lab.replay.finding import repair, replay_finding
 from mjrig.lab.replay.matching import Match, match, match_robot
-from mjrig.lab.replay.players import KinematicPlayer, TargetsPlayer
+from mjrig.lab.replay.players import KinematicPlayer
 from mjrig.lab.replay.policy_loop import command_policy, find_robot, in_the_loop
+from mjrig.lab.replay.replay_test import RecordedSetpoints
 from mjrig.lab.replay.result import (
     DIFFERS,
     FAILS,
@@ -53,8 +57,17 @@ from mjrig.lab.replay.result import (
 )
 from mjrig.lab.replay.source import recorded_schedule, recorded_seed, scene_name
 from mjrig.lab.replay.start_state import recorded_memory, start, unknown_notes
-from mjrig.lab.replay.trials import PolicyRun, run_policy, run_trials, statistics, untried
-from mjrig.lab.rollouts.tracks import Track, record
+from mjrig.lab.replay.trials import (
+    CommandedPolicy,
+    PerturbedPolicy,
+    PolicyRun,
+    perturbations,
+    run_trials,
+    statistics,
+    untried,
+)
+from mjrig.lab.rollouts.run import live_runs
+from mjrig.lab.rollouts.tracks import Track
 
 # Kinematic mode -----------------------------------------------------------------------------------
 # Mode kinematic: show the recorded poses without simulating.
@@ -123,20 +136,18 @@ def replay_targets(
     """Play, compare and diagnose."""
     result = Replay("targets", str(recording.path), scene_name(world), evidence=TARGETS_EVIDENCE)
     result.tolerance = tolerance
-    with TargetsPlayer(recording, world, robot=robot, resample=resample) as player:
-        started = player.start()
-        result.unknown_memory, unrepeated = started.unknown, player.unrepeated
-        track = record(world, player.steps)
-        matches, ratio = player.matches, player.ratio
-        result.notes += [*recording.notes, *player.notes, *started.notes]
-        result.notes += [f"{label} was disabled during the replay" for label in player.silenced]
-        result.notes += [
-            f"{label} commands its robot and cannot be disabled: the replay ignored its commands"
-            for label in player.overruled
-        ]
-        result.notes += [f"{path}: not repeated: {why}" for path, why in unrepeated.items()]
-    found = compare(recording, matches, track, tolerance=tolerance, ratio=ratio)
-    describe(result, world, matches, track, found)
+    scenario = RecordedSetpoints(recording, robot, tolerance, resample)
+    (played,) = live_runs(world, match(recording, world, robot)[0].robot.name, scenario)
+    player, started, track, found = played.player, played.started, played.track, played.comparison
+    result.unknown_memory, unrepeated = started.unknown, player.unrepeated
+    result.notes += [*recording.notes, *player.notes, *started.notes]
+    result.notes += [f"{label} was disabled during the replay" for label in player.silenced]
+    result.notes += [
+        f"{label} commands its robot and cannot be disabled: the replay ignored its commands"
+        for label in player.overruled
+    ]
+    result.notes += [f"{path}: not repeated: {why}" for path, why in unrepeated.items()]
+    describe(result, world, player.matches, track, found)
     result.verdict = verdict(found, tolerance)
     if (started.unknown or unrepeated) and not found.bit_exact:
         explain_unknown(result, unrepeated)
@@ -271,7 +282,15 @@ def replay_policy(
         begin: Callable[[], object] = (
             world.reset if recording is None else partial(start, world, recording, matches)
         )
-        run = run_policy(world, actor, component, steps, start=begin)
+        given = (command, schedule)
+        scenario = PerturbedPolicy(component, given, steps, world.timestep, recording, actor.name)
+
+        def again() -> PolicyRun:
+            (run,) = live_runs(world, actor.name, scenario, CommandedPolicy(component, begin))
+            assert isinstance(run, PolicyRun)
+            return run
+
+        run = again()
         source = _name(policy, component) if recording is None else str(recording.path)
         result = Replay("policy", source, scene_name(world))
         result.trials = [run.trial]
@@ -289,14 +308,10 @@ def replay_policy(
             result.notes.append("rmse: position and velocity against their setpoints")
         if trials:
             draw = seed if seed is not None else recorded_seed(recording) or 0
-            said = (command, schedule)
-            result.trials += run_trials(
-                world, actor, component, steps, begin, trials, draw, workers, said, recording
-            )
+            cases = perturbations(trials, draw)
+            result.trials += run_trials(world, scenario, begin, cases, workers)
         if diagnose:
-            result.diagnosis, notes = PolicyDiagnosis(
-                world, actor, component, run, partial(_again, world, actor, component, steps, begin)
-            ).run()
+            result.diagnosis, notes = PolicyDiagnosis(world, actor, component, run, again).run()
             result.notes += notes
     if diagnose:
         _suspect_order(result, _file_of(policy, component), world, actor)
@@ -343,16 +358,6 @@ def _suspect_order(
         result.diagnosis.insert(0, finding)
     elif doubtful:
         result.notes.append(doubtful)
-
-
-def _again(
-    world: World,
-    actor: Articulation,
-    component: PolicyComponent,
-    steps: int,
-    begin: Callable[[], object],
-) -> PolicyRun:
-    return run_policy(world, actor, component, steps, start=begin)
 
 
 def _steps(world: World, recording: Recording | None, duration: float | None) -> int:

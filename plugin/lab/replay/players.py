@@ -15,7 +15,7 @@ from mjrig.core.attributes import CheckedAttributes
 from mjrig.core.control.controller import ArticulationController
 from mjrig.core.control.execution import PlantComponent
 from mjrig.core.control.setpoints import Lease, Source
-from mjrig.core.errors import MjrigError, RecordingError
+from mjrig.core.errors import MjrigError, RecordingError, phrase
 from mjrig.core.names import literal
 from mjrig.core.properties.component import ActorComponent
 from mjrig.core.properties.has_properties import HasProperties
@@ -483,7 +483,7 @@ def check_playable(
     if not resample:
         raise RecordingError(
             f"{recording.path}: was recorded with a timestep of {there:g} s, the world has "
-            f"{here:g} s; set sim.timestep to {there:g}, or allow resampling (--resample)"
+            f"{here:g} s; set sim.timestep to {there:g}" + phrase("resample")
         )
     if max(ratio, 1.0 / ratio) % 1.0 > 1e-6 and 1.0 - max(ratio, 1.0 / ratio) % 1.0 > 1e-6:
         raise RecordingError(

@@ -10,7 +10,7 @@ from mjrig.core.control.articulation import Articulation
 from mjrig.core.control.controller import ArticulationController
 from mjrig.core.control.execution import PlantComponent
 from mjrig.core.control.policy import PolicyComponent
-from mjrig.core.errors import LeaseError, PropertyError, RecordingError
+from mjrig.core.errors import LeaseError, PropertyError, RecordingError, phrase
 from mjrig.core.names import listed
 from mjrig.core.properties import registry
 from mjrig.core.properties.component import ActorComponent
@@ -99,7 +99,7 @@ def find_robot(world: World, name: str = "") -> Articulation:
         if len(candidates) == 1:
             return candidates[0]
     names = listed(r.name for r in with_policy or actuated)
-    raise RecordingError(f"several robots could run the policy: {names}; choose one with robot=…")
+    raise RecordingError(f"several robots could run the policy: {names}; " + phrase("robot"))
 
 
 def policies(robot: Articulation) -> list[PolicyComponent]:
@@ -152,7 +152,7 @@ def _own(policy: Any, robot: Articulation) -> PolicyComponent | None:
     if policy is None:
         if len(found) != 1:
             many = f"{len(found)} policies" if found else "no policy"
-            raise RecordingError(f"{robot.name} has {many}; choose one: policy=…, or --policy")
+            raise RecordingError(f"{robot.name} has {many}; " + phrase("policy"))
         return found[0]
     wanted = Path(policy).resolve()
     for component in found:

@@ -14,7 +14,7 @@ from mjrig.core.arrays import FloatArray
 from mjrig.core.control.policy import PolicyComponent
 from mjrig.core.files.atomic_writes import write_atomically
 from mjrig.core.findings import Finding, RepairEdit
-from mjrig.core.names import listed, literal
+from mjrig.core.names import how_many, listed, literal
 from mjrig.core.pattern_program import pattern_budget
 from mjrig.core.patterns import Slots
 from mjrig.core.properties.per_actuator import DEFAULT
@@ -32,6 +32,8 @@ from mjrig.lab.replay.result import Replay
 
 #: Changes that one line lists.
 SHOWN = 6
+#: Names that a place lists.
+NAMED = 4
 
 
 def joint_slots(joints: Sequence[str]) -> Slots:
@@ -131,6 +133,18 @@ def values_edit(
         every = "all " if isinstance(value, Mapping | list) and len(slots) > 1 else ""
         changed, more = [f"{every}{old} → {new}"], ""
     return repair(file, path, value, ", ".join(changed[:SHOWN]) + more)
+
+
+def some(names: Sequence[str]) -> str:
+    """Up to four names, or how many joints they are."""
+    return listed(names) if len(names) <= NAMED else how_many(len(names), "joint")
+
+
+def one_or_each(new: Mapping[str, Any], old: Mapping[str, Any]) -> tuple[Any, Any]:
+    """New and old values by name; one of each where all are the same."""
+    if len(set(new.values())) == len(set(old.values())) == 1:
+        return next(iter(new.values())), next(iter(old.values()))
+    return new, old
 
 
 # Fixing -------------------------------------------------------------------------------------------

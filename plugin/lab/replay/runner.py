@@ -1,20 +1,19 @@
 """replay: run a recording or a policy in a world, compare and diagnose."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from mjrig.core.control.policy import PolicyComponent
-from mjrig.core.errors import MjrigError, RecordingError
-from mjrig.core.names import listed, suggestion
-from mjrig.core.properties.registry import described
+from mjrig.core.errors import RecordingError
+from mjrig.core.names import suggestion
 from mjrig.core.sim.world import World
 from mjrig.data.recording.recording import Recording
-from mjrig.lab.replay.diagnosis.recording_diagnosis import diagnose_recording
+from mjrig.lab.replay.diagnosis.diagnose import diagnose_recording
 from mjrig.lab.replay.modes import judge_difference, replay_policy, replay_poses, replay_targets
 from mjrig.lab.replay.result import Replay
 from mjrig.lab.replay.settings import TOLERANCE, TRIALS
 from mjrig.lab.replay.source import as_recording, beginning, is_policy
+from mjrig.lab.replay.start_state import naming_memory
 
 
 def has_ticks(recording: Recording) -> bool:
@@ -77,7 +76,7 @@ def replay(
         recording = None if is_policy(source) else as_recording(source, hints, world.timestep)
         chosen = policy if policy is not None else source if is_policy(source) else None
         looped = recording is not None and has_ticks(recording)
-        with _naming_memory(recording):
+        with naming_memory(recording):
             result = replay_policy(
                 chosen,
                 world,
@@ -111,7 +110,7 @@ def replay(
         recording = beginning(recording, duration)
     if mode == "kinematic":
         return replay_poses(recording, world, robot=robot)
-    with _naming_memory(recording):
+    with naming_memory(recording):
         return replay_targets(
             recording,
             world,
@@ -122,31 +121,11 @@ def replay(
         )
 
 
-@contextmanager
-def _naming_memory(recording: Recording | None) -> Iterator[None]:
-    """Name the file and the component if a memory of a file makes a component fail.
-
-    Its types are checked before, but no check can tell whether a component works with its values.
-    """
-    try:
-        yield
-    except MjrigError:
-        raise
-    except Exception as error:
-        if recording is None or not recording.memories:
-            raise
-        parts = listed([name for name in recording.memories[0].parts if name])
-        raise RecordingError(
-            f"{recording.path}: a component failed that began with its memory in this file "
-            f"(of {parts}): {described(error)}"
-        ) from error
-
-
 def _refuse_unused(mode: str, given: Mapping[str, object]) -> None:
     """Refuse what only a policy takes, instead of leaving it out without a word."""
     for name, value in given.items():
         if value is not None:
             raise RecordingError(
                 f"{name} is for a policy in the loop, and the mode {mode} plays what was recorded; "
-                "leave it out, or replay in the mode policy (--mode policy)"
+                "leave it out, or replay in the mode policy"
             )

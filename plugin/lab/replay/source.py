@@ -24,6 +24,9 @@ from mjrig.data.recording.recording import (
 # Source -------------------------------------------------------------------------------------------
 # Sources of a replay: a recording or a policy, and the scene.
 
+#: Files that may hold a recording.
+SUFFIXES = (".h5", ".hdf5", ".npz", ".csv", ".json", ".msgpack")
+
 
 def is_policy(source: object) -> bool:
     """Whether something is a policy, or the file of one."""

@@ -6,7 +6,8 @@ later, in a step or a reset, and a wrong shape would replace an array that the p
 
 import dataclasses
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,6 +15,8 @@ import mujoco
 import numpy as np
 
 from mjrig.core.arrays import FloatArray
+from mjrig.core.errors import MjrigError, RecordingError
+from mjrig.core.names import listed
 from mjrig.core.properties.registry import described
 from mjrig.core.sim.plant_parameters import model_hash
 from mjrig.core.sim.world import World
@@ -354,3 +357,23 @@ def is_same_model(world: World, recording: Recording) -> bool:
     here = model_hash(world.model)
     plants = (actor.plant for actor in recording.actors.values())
     return any(plant.overall.get("model_hash") == here for plant in plants)
+
+
+@contextmanager
+def naming_memory(recording: Recording | None) -> Iterator[None]:
+    """Name the file and the component if a memory of a file makes a component fail.
+
+    Its types are checked before, but no check can tell whether a component works with its values.
+    """
+    try:
+        yield
+    except MjrigError:
+        raise
+    except Exception as error:
+        if recording is None or not recording.memories:
+            raise
+        parts = listed([name for name in recording.memories[0].parts if name])
+        raise RecordingError(
+            f"{recording.path}: a component failed that began with its memory in this file "
+            f"(of {parts}): {described(error)}"
+        ) from error

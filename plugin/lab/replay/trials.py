@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
@@ -18,17 +18,11 @@ from mjrig.lab.replay.plant_edit import PlantEdit
 from mjrig.lab.replay.policy_loop import command_policy
 from mjrig.lab.replay.result import Trial
 from mjrig.lab.replay.start_state import start
-from mjrig.lab.rollouts.experiment import (
-    Experiment,
-    LiveWorld,
-    PlainScenario,
-    SceneSource,
-    Variation,
-)
+from mjrig.lab.rollouts.experiment import Experiment, PlainScenario, Variation
 from mjrig.lab.rollouts.hosts import Host, WorldHost
 from mjrig.lab.rollouts.plan import ExperimentPlan
 from mjrig.lab.rollouts.randomisation import Randomisation
-from mjrig.lab.rollouts.run import traces
+from mjrig.lab.rollouts.run import live_runs, traces
 from mjrig.lab.rollouts.tracks import Track, record
 from mjrig.lab.rollouts.world_copy import copy_of
 
@@ -233,27 +227,23 @@ PolicyCommand = tuple[Sequence[float] | None, Sequence[tuple[float, Sequence[flo
 
 @dataclass(frozen=True, eq=False)
 class PerturbedPolicy(PlainScenario):
-    """A run of a policy with a perturbation, which is the case of a variation.
+    """A run of a policy with a perturbation, which is the case of a variation; None: without one.
 
-    Its trace is a `Trial`.
+    The trace is a `Trial`, or without a perturbation a `PolicyRun`.
     """
 
-    policy: PolicyComponent
+    metrics = ("fell", "saturation")
+    policy: PolicyComponent = field(repr=False)
     command: PolicyCommand
     steps: int
     timestep: float
-    recording: Recording | None = None
+    recording: Recording | None = field(default=None, repr=False)
     robot: str = ""
 
     @property
     def duration(self) -> float:
         """Simulated time [s]."""
         return self.steps * self.timestep
-
-    @property
-    def metrics(self) -> tuple[str, ...]:
-        """Names of the metrics."""
-        return ("fell", "saturation")
 
     def prepare(self, world: World) -> "CommandedPolicy":
         """Put the policy in command of its robot."""
@@ -272,7 +262,7 @@ class PerturbedPolicy(PlainScenario):
         del randomisation  # perturbations are harder, and named in the report
         assert isinstance(host, WorldHost) and isinstance(host.prepared, CommandedPolicy)
         perturbation = variations[0].case
-        assert isinstance(perturbation, Perturbation)
+        assert isinstance(perturbation, Perturbation | None)
         done = run_policy(
             host.world,
             host.robot,
@@ -281,7 +271,7 @@ class PerturbedPolicy(PlainScenario):
             start=host.prepared.begin,
             perturbation=perturbation,
         )
-        host.traces[0] = done.trial
+        host.traces[0] = done if perturbation is None else done.trial
         return [{"fell": float(done.trial.fell), "saturation": done.trial.saturation}]
 
 
@@ -295,30 +285,20 @@ class CommandedPolicy:
 
 def run_trials(
     world: World,
-    robot: Articulation,
-    policy: PolicyComponent,
-    steps: int,
+    scenario: PerturbedPolicy,
     begin: Callable[[], object],
-    count: int,
-    seed: int,
+    cases: Sequence[Perturbation],
     workers: int,
-    command: PolicyCommand,
-    recording: Recording | None = None,
 ) -> list[Trial]:
     """Perturbed runs: here one after the other, or on processes.
 
     Processes start their worlds from the scene, with the components as they are here now, and
     where the recording begins; what was changed in the model by hand is only known here.
     """
-    scenario = PerturbedPolicy(policy.copy(), command, steps, world.timestep, recording, robot.name)
-    is_here = workers <= 1 or count <= 1
-    index = robot.components.index(policy)
-    source: SceneSource = (
-        LiveWorld(world, CommandedPolicy(policy, begin))
-        if is_here
-        else copy_of(world, leave_out=(robot.name, index))
-    )
-    experiment = Experiment(source, scenario, robot.name)
-    experiment = experiment.with_cases(perturbations(count, seed))
-    plan = ExperimentPlan(experiment, "a policy runs in a world of its own")
-    return traces(plan, backend="inline" if is_here else "processes", workers=min(workers, count))
+    policy, name = scenario.policy, scenario.robot
+    if workers <= 1 or len(cases) <= 1:
+        return live_runs(world, name, scenario, CommandedPolicy(policy, begin), cases)
+    source = copy_of(world, leave_out=(name, world[name].components.index(policy)))
+    experiment = Experiment(source, replace(scenario, policy=policy.copy()), name)
+    plan = ExperimentPlan(experiment.with_cases(cases), "a policy runs in a world of its own")
+    return traces(plan, backend="processes", workers=min(workers, len(cases)))

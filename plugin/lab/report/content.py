@@ -71,6 +71,7 @@ class ReportTable(Section):
         tones: meaning of each row; empty: none has one.
         remarks: sentences about each row.
         shown: rows that fit on a terminal; None: all.
+        labels: columns that name a row in its remarks; None: the words it begins with.
     """
 
     columns: Sequence[ReportColumn]
@@ -78,6 +79,7 @@ class ReportTable(Section):
     tones: Sequence[str] = ()
     remarks: Sequence[Sequence[str]] = ()
     shown: int | None = None
+    labels: int | None = None
 
     @property
     def heads(self) -> tuple[str, ...]:
@@ -106,7 +108,8 @@ class ReportTable(Section):
         lines = []
         for i, cells in enumerate(self.cells):
             leading = []
-            for column, cell in zip(self.columns, cells, strict=True):
+            columns = self.columns[: self.labels]
+            for column, cell in zip(columns, cells[: self.labels], strict=True):
                 if not column.is_words:
                     break
                 leading += [cell] if cell != NONE else []
@@ -116,11 +119,12 @@ class ReportTable(Section):
 
 @dataclass(frozen=True)
 class Item:
-    """A sentence in a list, with lines of code below it, such as the edit that repairs it."""
+    """A sentence in a list, with what to do about it, and code such as the edit that repairs it."""
 
     text: str
     tone: str = ""
     code: Sequence[str] = ()
+    remedy: str = ""
 
 
 @dataclass(frozen=True)

@@ -153,7 +153,8 @@ def _list(kind: str, items: Sequence[Item]) -> Iterator[str]:
         for item in items:
             tone = f' class="{item.tone}"' if item.tone else ""
             code = "".join(f"<pre>{escape(block)}</pre>" for block in item.code)
-            yield f"<li><span{tone}>{escape(item.text)}</span>{code}</li>"
+            remedy = f'<br><span class="dim">{escape(item.remedy)}</span>' if item.remedy else ""
+            yield f"<li><span{tone}>{escape(item.text)}</span>{remedy}{code}</li>"
         yield f"</{kind}>"
 
 

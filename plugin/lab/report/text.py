@@ -25,8 +25,9 @@ def section_lines(section: Section) -> list[str]:
     if isinstance(section, ReportTable):
         return _table(section)
     if isinstance(section, ReportFindings):
-        items = section.items[: section.shown]
-        lines = [f"{i}. {item.text}" for i, item in enumerate(items, 1)]
+        lines = []
+        for i, item in enumerate(section.items[: section.shown], 1):
+            lines += [f"{i}. {item.text}", *([f"   {item.remedy}"] if item.remedy else [])]
         return [*lines, *_more(section.items, section.shown)]
     if isinstance(section, ReportText):
         return [*section.lines[: section.shown], *_more(section.lines, section.shown)]

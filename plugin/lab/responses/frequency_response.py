@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mjrig.core.arrays import FloatArray
+from mjrig.core.findings import Finding, note
 from mjrig.core.sim.world import World
 from mjrig.lab.check.closed_loop import ROUNDING, Carrier, transition
 from mjrig.lab.check.feedback_loops import Drive, Group, Indices, groups
@@ -116,15 +117,16 @@ def measured(trace: Trace, signal: Signal, timestep: float) -> FrequencyResponse
     return None
 
 
-def why_unsettled(trace: Trace, signal: Signal, timestep: float) -> str:
-    """Why a trace does not show what it is to show; empty: it does."""
+def unsettled(trace: Trace, signal: Signal, timestep: float) -> Finding | None:
+    """Why a trace shows no frequency response; None: it does."""
     if signal.kind is Kind.CHIRP:
         speed = most_speed(trace.position[-WINDOW:], timestep)
         if not is_still(speed, signal, MOVING).all():
-            return f"still moving {trace.time[-1]:.3g} s after the start: no frequency response"
+            values = {"here": float(trace.time[-1]), "unit": "s"}
+            return note("no frequency response", "", form="no frequency response moving", **values)
     if signal.kind is Kind.SINE and not _is_steady(trace, signal, timestep):
-        return "the sine has not swung in: no frequency response; test longer"
-    return ""
+        return note("no frequency response", "")
+    return None
 
 
 def _is_steady(trace: Trace, signal: Signal, timestep: float) -> bool:

@@ -94,7 +94,7 @@ def _values(result: GainResult, names: Sequence[str]) -> list[str | None]:
 
 def _reasons(result: GainResult) -> list[str]:
     skipped = "skipped: " if result.verdict is GainVerdict.SKIPPED else ""
-    return [f"{skipped}{text}" for text in result.reasons]
+    return [f"{skipped}{finding.text}" for finding in result.findings]
 
 
 def curve(result: GainResult) -> ReportCurves | None:
@@ -130,7 +130,7 @@ def report_data(report: GainReport) -> dict[str, Any]:
                 "case": r.case,
                 "verdict": str(r.verdict).lower(),
                 "measures": {m.name: _measure_data(m) for m in r.measures},
-                "reasons": r.reasons,
+                "findings": [finding.data() for finding in r.findings],
             }
             for r in report.results
         ],

@@ -140,11 +140,11 @@ class _Suite:
         for i, judge in enumerate(self._judges):
             base, ends = self._base(i), judge.chosen.binding.joint_range
             if ends is None:
-                found[i, ""] = judge.skipped(GainTest.LIMITS, "the joint has no range")
+                found[i, ""] = judge.skipped(GainTest.LIMITS, "no range")
                 continue
             for case, end in zip(("low", "high"), ends, strict=True):
                 if abs(end - base) <= AT_END * judge.limits.amplitude:
-                    found[i, case] = judge.skipped(GainTest.LIMITS, "it starts at this end", case)
+                    found[i, case] = judge.skipped(GainTest.LIMITS, "at an end", case)
                 else:
                     signal = Signal(Kind.STEP, end - base, duration=STEP_TIME)
                     todo.append((i, case, signal))
@@ -167,8 +167,7 @@ class _Suite:
             down, up = self._room(i)
             amplitude = min(judge.limits.amplitude, ROOM * down, ROOM * up)
             if amplitude <= AT_END * judge.limits.amplitude:
-                why = "it starts at an end of its range: no room for a sine"
-                found[i] = judge.skipped(GainTest.SINE, why)
+                found[i] = judge.skipped(GainTest.SINE, "no room")
                 continue
             signals[i] = _sine_of(judge.limits, amplitude, CYCLES)
             check_rate(signals[i], h)

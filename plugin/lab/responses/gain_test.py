@@ -2,14 +2,15 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
 
 from mjrig.core.arrays import FloatArray
+from mjrig.core.findings import Finding, Level, error, note
 from mjrig.core.scene.scene_sections import GainTests
-from mjrig.lab.responses.frequency_response import measured, why_unsettled
+from mjrig.lab.responses.frequency_response import measured, unsettled
 from mjrig.lab.rollouts.actuator_selection import Tested
 from mjrig.lab.rollouts.joint_bench import Response
 from mjrig.lab.rollouts.signals import Signal, Trace
@@ -80,11 +81,6 @@ class Measure:
         return low <= self.value <= high
 
     @property
-    def heading(self) -> str:
-        """`overshoot %`."""
-        return f"{self.name} {self.unit}".strip()
-
-    @property
     def text(self) -> str:
         """The number alone."""
         return _shown(self.value, self.scale)
@@ -97,11 +93,21 @@ class Measure:
             return f"{low} to {high}"
         return f"at least {low}" if self.low is not None else f"at most {high}" * self.is_judged
 
-    def __str__(self) -> str:
-        unit = f" {self.unit}" if self.unit else ""
-        said = "no value" if self.value is None else f"{self.text}{unit}"
-        bounds = f", {self.bounds}{unit}" if self.is_judged else ""
-        return f"{self.name}: {said}{bounds}"
+    def finding(self, actor: str, actuator: str) -> Finding:
+        """The finding that the number is out of its thresholds."""
+        bounds = [self.scale * b for b in (self.low, self.high) if b is not None]
+        forms = "measure", "measure missing"
+        if len(bounds) > 1:
+            forms = "measure in range", "measure in range missing"
+        return error(
+            self.name,
+            actor,
+            (actuator,),
+            form=forms[self.value is None],
+            here=None if self.value is None else self.scale * self.value,
+            expected=bounds if len(bounds) > 1 else bounds[0],
+            unit=self.unit,
+        )
 
 
 def _shown(value: float | None, scale: float) -> str:
@@ -121,9 +127,8 @@ class GainResult:
         case: which part of it: an end of the range, a timestep; may be empty.
         measures: the numbers.
         trace: what was recorded.
-        problem: why there are no numbers.
+        problem: why there are no numbers; a note: the test does not apply.
         causes: what keeps the joint from its target.
-        is_skipped: the test does not apply, for the reason in `problem`.
     """
 
     actor: str
@@ -132,9 +137,8 @@ class GainResult:
     case: str = ""
     measures: tuple[Measure, ...] = ()
     trace: Trace | None = None
-    problem: str = ""
-    causes: tuple[str, ...] = ()
-    is_skipped: bool = False
+    problem: Finding | None = None
+    causes: tuple[Finding, ...] = ()
 
     @property
     def label(self) -> str:
@@ -144,19 +148,21 @@ class GainResult:
     @property
     def verdict(self) -> GainVerdict:
         """Whether it passed."""
-        if self.is_skipped:
-            return GainVerdict.SKIPPED
-        fine = not self.problem and all(m.is_passed for m in self.measures)
+        if self.problem is not None:
+            is_failure = self.problem.severity is Level.ERROR
+            return GainVerdict.FAIL if is_failure else GainVerdict.SKIPPED
+        fine = all(m.is_passed for m in self.measures)
         return GainVerdict.PASS if fine else GainVerdict.FAIL
 
     @property
-    def reasons(self) -> list[str]:
-        """Why it failed or was skipped; causes are told of errors and missing numbers."""
-        if self.problem:
+    def findings(self) -> list[Finding]:
+        """Why it failed or was skipped, with the causes of errors and missing numbers."""
+        if self.problem is not None:
             return [self.problem]
         bad = [m for m in self.measures if not m.is_passed]
         explained = any(m.name == ERROR or m.value is None for m in bad)
-        return [*map(str, bad), *(self.causes if explained else ())]
+        failures = [m.finding(self.actor, self.actuator) for m in bad]
+        return [*failures, *(self.causes if explained else ())]
 
 
 # The tests --------------------------------------------------------------------------------------
@@ -169,15 +175,24 @@ class Judge:
     chosen: Tested
     limits: GainTests
 
-    def skipped(self, test: GainTest, why: str, case: str = "") -> GainResult:
-        """A test that does not apply to the joint."""
-        return self._result(test, case, problem=why, is_skipped=True)
+    def skipped(self, test: GainTest, kind: str, case: str = "") -> GainResult:
+        """A test that does not apply to the joint; the kind of finding is the reason."""
+        return self._result(test, case, problem=note(kind, *self._where))
+
+    def _failed(self, test: GainTest, event: str, case: str = "", stage: str = "") -> GainResult:
+        """A test whose simulation failed: the event, and at which stage."""
+        problem = error("not simulated", *self._where, event=event, stage=stage)
+        return self._result(test, case, problem=problem)
+
+    @property
+    def _where(self) -> tuple[str, tuple[str]]:
+        return self.chosen.robot.name, (self.chosen.binding.actuator,)
 
     def step(self, response: Response) -> GainResult:
         """A step."""
         limits, m = self.limits, response.metrics
         if m is None:
-            return self._result(GainTest.STEP, problem=response.problem)
+            return self._failed(GainTest.STEP, response.problem)
         measures = (
             Measure("rise", m.rise_time, "s", high=limits.rise_time),
             Measure("overshoot", m.overshoot, "%", PERCENT, high=limits.overshoot),
@@ -191,7 +206,7 @@ class Judge:
         """A step to an end of the range."""
         limits, m, trace = self.limits, response.metrics, response.trace
         if m is None or trace is None:
-            return self._result(GainTest.LIMITS, case, problem=response.problem)
+            return self._failed(GainTest.LIMITS, response.problem, case)
         low, high = self.chosen.binding.joint_range or (-math.inf, math.inf)
         ends = float(low - trace.position.min()), float(trace.position.max() - high)
         beyond = max(0.0, ends[case == "high"]) / (high - low)
@@ -207,9 +222,11 @@ class Judge:
         """A sine: amplitude ratio and phase once it has swung in, and the RMS error."""
         limits, m, trace = self.limits, response.metrics, response.trace
         if m is None or trace is None:
-            return self._result(GainTest.SINE, problem=response.problem)
-        if why := why_unsettled(trace, signal, timestep):
-            return self._result(GainTest.SINE, trace=trace, problem=why)
+            return self._failed(GainTest.SINE, response.problem)
+        if cause := unsettled(trace, signal, timestep):
+            actor, names = self._where
+            problem = replace(cause, severity=Level.ERROR, actor=actor, names=names)
+            return self._result(GainTest.SINE, trace=trace, problem=problem)
         found = measured(trace, signal, timestep)
         gain = None if found is None else float(found.gain[0])
         lag = None if found is None else -float(found.phase[0])
@@ -233,7 +250,7 @@ class Judge:
     def load(self, trace: Trace | None, why: str) -> GainResult:
         """Holding the start pose; `why` it cannot be told."""
         if trace is None or why:
-            return self._result(GainTest.LOAD, trace=trace, problem=why)
+            return replace(self._failed(GainTest.LOAD, why), trace=trace)
         one = self.chosen
         effort = abs(float(trace.applied_effort[-1]))
         limit = one.effort_limit
@@ -251,10 +268,10 @@ class Judge:
     ) -> GainResult:
         """A step with another timestep, compared with the one of the scene."""
         if usual.trace is None:
-            why = f"at the scene's own timestep: {usual.problem}"
-            return self._result(GainTest.TIMESTEP, case, problem=why)
+            stage = "at the scene's own timestep"
+            return self._failed(GainTest.TIMESTEP, usual.problem, case, stage=stage)
         if response.trace is None or response.metrics is None:
-            return self._result(GainTest.TIMESTEP, case, problem=response.problem)
+            return self._failed(GainTest.TIMESTEP, response.problem, case)
         change = difference(response.trace, usual.trace, signal)
         m = response.metrics
         measures = (
@@ -277,22 +294,11 @@ class Judge:
         measures: tuple[Measure, ...] = (),
         trace: Trace | None = None,
         *,
-        problem: str = "",
-        causes: Sequence[str] = (),
-        is_skipped: bool = False,
+        problem: Finding | None = None,
+        causes: Sequence[Finding] = (),
     ) -> GainResult:
-        one = self.chosen
-        return GainResult(
-            one.robot.name,
-            one.binding.actuator,
-            test,
-            case,
-            measures,
-            trace,
-            problem,
-            tuple(causes),
-            is_skipped,
-        )
+        actor, (actuator,) = self._where
+        return GainResult(actor, actuator, test, case, measures, trace, problem, tuple(causes))
 
 
 def difference(one: Trace, other: Trace, signal: Signal) -> float:

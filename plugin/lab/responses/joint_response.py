@@ -16,7 +16,7 @@ from mjrig.lab.responses.frequency_response import (
     LinearResponse,
     Margins,
     measured,
-    why_unsettled,
+    unsettled,
 )
 from mjrig.lab.rollouts.actuator_selection import Chosen, Tested, choose_tested
 from mjrig.lab.rollouts.experiment import Experiment, LiveWorld, SceneSource
@@ -201,9 +201,9 @@ def _with_frequencies(
 
 def _unsettled(response: Response, signal: Signal, timestep: float) -> Response:
     """With a remark where a record does not show a frequency response."""
-    if response.trace is None or not (why := why_unsettled(response.trace, signal, timestep)):
-        return response
-    return replace(response, causes=(*response.causes, why))
+    trace = response.trace
+    finding = None if trace is None else unsettled(trace, signal, timestep)
+    return response if finding is None else replace(response, causes=(*response.causes, finding))
 
 
 def _key(frequency: FloatArray) -> tuple[int, float, float]:

@@ -45,7 +45,7 @@ def table(found: Iterable[JointResponse], signal: Signal) -> ReportTable:
     return ReportTable(
         columns=[*words("joint"), *columns],
         rows=[(r.label, *row) for r, row in zip(tested, values, strict=True)],
-        remarks=[r.response.causes if not r.response.problem else () for r in tested],
+        remarks=[[] if r.response.problem else [c.text for c in r.response.causes] for r in tested],
     )
 
 
@@ -137,7 +137,7 @@ def report_data(found: Sequence[JointResponse]) -> list[dict[str, Any]]:
             "actuator": one.response.actuator,
             "joint": one.response.joint,
             "metrics": vars(one.response.metrics) if one.response.metrics else None,
-            "causes": list(one.response.causes),
+            "causes": [cause.data() for cause in one.response.causes],
             "problem": one.response.problem,
             "measured": _curve(one.measured),
             "linear": _curve(one.linear),

@@ -148,11 +148,12 @@ class PlainScenario:
 
     #: The type of its cases.
     case_type: ClassVar[Any] = None
+    batchable: bool = False
 
     @property
-    def batchable(self) -> bool:
-        """Whether many worlds can run it at once."""
-        return False
+    def duration(self) -> float:
+        """Simulated time; 0: unknown before it runs [s]."""
+        return 0.0
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -266,6 +267,7 @@ class Rollout:
         error: why it failed.
         engine: what computed it.
         traces: what the scenario recorded, such as the `Response` of a joint; None: nothing.
+        cause: the exception in a live world; errors of other worlds are texts.
     """
 
     variation: Variation
@@ -275,6 +277,7 @@ class Rollout:
     error: str = ""
     engine: Engine = Engine.MUJOCO
     traces: Any = None
+    cause: Exception | None = field(default=None, compare=False)
 
     @property
     def values(self) -> dict[str, Any]:

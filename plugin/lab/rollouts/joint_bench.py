@@ -14,22 +14,22 @@ from mjrig.core.control.controller import ArticulationController
 from mjrig.core.control.execution import PlantComponent
 from mjrig.core.control.sampler import FIELDS, BindingReader, SampleLog
 from mjrig.core.errors import BindingError
+from mjrig.core.findings import Finding, note
 from mjrig.core.model.binding import ActuatorBinding
 from mjrig.core.names import suggestion
 from mjrig.core.sim.world import World
 from mjrig.lab.rollouts.signals import (
     LONGEST,
+    BoolArray,
     Kind,
     Metrics,
     Signal,
     Trace,
     final_position,
-    is_over,
+    follow,
     is_saturated,
-    may_be_over,
     measure,
     settling,
-    signal_steps,
     tail,
 )
 
@@ -48,14 +48,14 @@ NAMED = 0.2
 class Response:
     """Response of one actuator to a test signal.
 
-    `causes` describe what keeps it from its target; `problem` is why there are no metrics.
+    `causes` are what keeps it from its target; `problem` is why there are no metrics.
     """
 
     actuator: str
     joint: str
     trace: Trace | None
     metrics: Metrics | None
-    causes: tuple[str, ...] = ()
+    causes: tuple[Finding, ...] = ()
     problem: str = ""
 
 
@@ -69,6 +69,8 @@ class ResponseRecorder(SampleLog):
     @property
     def last(self) -> FloatArray:
         """The latest positions."""
+        if not self._rows:
+            return self.start
         row: FloatArray = self._rows[-1][1][FIELDS.index("position")]
         return row
 
@@ -205,16 +207,15 @@ class Bench(CheckedAttributes):
         columns = [robot.actuator_names.index(b.actuator) for b in group]
         base, scales = robot.setpoints.position[columns].copy(), scales_of(robot, group)
         events = self._events()
-        positions = [recorder.start]
-        for k in range(signal_steps(signal, h)[1]):
-            if may_be_over(k, signal, h) and _all_over(positions, signal, h):
-                break
-            robot.setpoints.position[columns] = base + signal.held(k * h) / scales
+
+        def advance(step: int, offsets: FloatArray) -> BoolArray:
+            robot.setpoints.position[columns] = base + offsets / scales
             world.step()
-            if text := self._divergence(events):
-                return [failed(b, text) for b in group]
-            recorder.take(h * (k + 1.0))
-            positions.append(recorder.last)
+            recorder.take(h * (step + 1.0))
+            return np.array([not self._divergence(events)])
+
+        if not follow([signal], h, lambda: recorder.last[None], advance).all():
+            return [failed(b, self._divergence(events)) for b in group]
         return [
             respond(world, robot, b, t, signal)
             for b, t in zip(group, recorder.traces(), strict=True)
@@ -228,10 +229,6 @@ class Bench(CheckedAttributes):
         new = self._events() - since
         found = self.world.events[-new:] if new else ()
         return next((str(e) for e in found if e.kind == "diverged"), "")
-
-
-def _all_over(positions: Sequence[FloatArray], signal: Signal, timestep: float) -> bool:
-    return all(is_over(column, signal, timestep) for column in np.array(positions).T)
 
 
 def _driven(robot: Articulation) -> list[ActuatorBinding]:
@@ -282,10 +279,12 @@ def respond(
 ) -> Response:
     """The response in a trace; the world must be in the state after its last step."""
     metrics = measure(trace, signal)
-    causes: tuple[str, ...] = ()
+    causes: tuple[Finding, ...] = ()
     error = metrics.steady_state_error
     if signal.kind is Kind.STEP and final_position(trace) is None:
-        moving = f"still moving after {trace.time[-1]:.3g} s: no final value to measure by"
+        moving = note(
+            "moving", robot.name, (binding.actuator,), here=float(trace.time[-1]), unit="s"
+        )
         error = float(trace.target[-1] - trace.position[-1])
         causes = (moving, *explain(world, robot, binding, trace, error))
     elif error is not None and abs(error) > SMALL * abs(signal.amplitude):
@@ -301,60 +300,36 @@ def failed(binding: ActuatorBinding, text: str) -> Response:
 # Causes of a steady-state error ----------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Loads:
-    """What acts on a joint besides its actuator at the end of a run [N·m or N]."""
-
-    gravity: float
-    spring: float
-    others_spring: float
-    limit: float
-    friction: float
-    contact: float
-    other: float
-
-
 def explain(
     world: World, robot: Articulation, binding: ActuatorBinding, trace: Trace, error: float
-) -> list[str]:
+) -> list[Finding]:
     """Causes of the steady-state error, the likeliest first, judged at the last step."""
     unit = binding.effort_unit or "N·m"
-    found: list[str] = []
+    where = robot.name, (binding.actuator,)
+    found: list[Finding] = []
     held = float(np.mean(tail(is_saturated(trace).astype(float))))
     if held > 0.5:
-        found.append(f"saturation: the effort stays at {abs(trace.applied_effort[-1]):.3g} {unit}")
+        effort = abs(float(trace.applied_effort[-1]))
+        found.append(note("saturation", *where, here=effort, unit=unit))
     kp, ki = _gain(robot, binding, "kp"), _gain(robot, binding, "ki")
     if kp is None:  # such as a network: no stiffness to divide a load by
         return found
     if kp == 0.0:
-        return [*found, "kp is 0: no stiffness towards the target"]
+        return [*found, note("no stiffness", *where)]
     if ki and held <= 0.5:
-        found.append(f"the integral has not converged: ki {ki:g} needs more time")
+        found.append(note("integral", *where, here=ki))
     if not binding.on_joint:
         return found
-    return [*found, *_loads_in_words(_loads(world, binding), kp, error, unit)]
-
-
-def _loads_in_words(loads: Loads, kp: float, error: float, unit: str) -> list[str]:
-    """Loads that account for a good part of kp · error, largest first."""
-    named = [
-        (loads.gravity, "gravity sag: {0:.3g} {unit} of gravity"),
-        (-loads.spring, "the joint's own spring: {0:.3g} {unit}"),
-        (-loads.others_spring, "springs of tendons: they pull with {0:.3g} {unit}"),
-        (-loads.limit, "joint limit: it pushes back with {0:.3g} {unit}"),
-        (-loads.friction, "dry friction: it holds with {0:.3g} {unit}"),
-        (-loads.contact, "contact: it pushes with {0:.3g} {unit}"),
-        (-loads.other, "a constraint: it pushes with {0:.3g} {unit}"),
-    ]
-    causes = []
-    for load, text in sorted(named, key=lambda pair: -abs(pair[0])):
+    loads = _loads(world, binding)
+    for kind, load in sorted(loads.items(), key=lambda item: -abs(item[1])):
         if load / (kp * error) > NAMED:
-            sag = f", {abs(load) / kp:.2g} of {abs(error):.2g} at kp {kp:g}"
-            causes.append(text.format(abs(load), unit=unit) + sag)
-    return causes
+            values = {"sag": abs(load) / kp, "error": abs(error), "kp": kp}
+            found.append(note(kind, *where, here=abs(load), unit=unit, **values))
+    return found
 
 
-def _loads(world: World, binding: ActuatorBinding) -> Loads:
+def _loads(world: World, binding: ActuatorBinding) -> dict[str, float]:
+    """What pulls a joint away from its target, besides its actuator [N·m or N]."""
     data, dof = world.data, binding.dof_address
     kinds = mujoco.mjtConstraint
     low, high = binding.joint_range or (-np.inf, np.inf)
@@ -362,17 +337,15 @@ def _loads(world: World, binding: ActuatorBinding) -> Loads:
     limit = away_from_high * _force(data, kinds.mjCNSTR_LIMIT_JOINT, binding.joint_id)
     friction = _force(data, kinds.mjCNSTR_FRICTION_DOF, dof)
     rest = float(data.qfrc_constraint[dof]) - limit - friction
-    touches = data.ncon > 0
     spring = _own_spring(world, binding)
-    return Loads(
-        gravity=float(data.qfrc_bias[dof] - data.qfrc_gravcomp[dof]),
-        spring=spring,
-        others_spring=float(data.qfrc_spring[dof]) - spring,
-        limit=limit,
-        friction=friction,
-        contact=rest if touches else 0.0,
-        other=0.0 if touches else rest,
-    )
+    return {
+        "gravity sag": float(data.qfrc_bias[dof] - data.qfrc_gravcomp[dof]),
+        "joint spring": -spring,
+        "tendon springs": spring - float(data.qfrc_spring[dof]),
+        "joint limit": -limit,
+        "dry friction": -friction,
+        "contact" if data.ncon > 0 else "constraint": -rest,
+    }
 
 
 def _own_spring(world: World, binding: ActuatorBinding) -> float:

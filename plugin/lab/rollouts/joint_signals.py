@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 
 import mujoco
 import numpy as np
-import numpy.typing as npt
 
 from mjrig.core.arrays import FloatArray
 from mjrig.core.control.controller import ArticulationController
@@ -23,8 +22,7 @@ from mjrig.lab.rollouts.signals import (
     Metrics,
     Signal,
     Trace,
-    is_over,
-    may_be_over,
+    follow,
     signal_steps,
 )
 
@@ -87,22 +85,14 @@ class JointSignals(PlainScenario):
     """
 
     case_type: ClassVar[Any] = JointCase
+    batchable = True
+    metrics = tuple(f.name for f in fields(Metrics))
     strictest: Signal
-
-    @property
-    def batchable(self) -> bool:
-        """Whether many worlds can run it at once."""
-        return True
 
     @property
     def duration(self) -> float:
         """Simulated time, at least [s]."""
         return self.strictest.duration
-
-    @property
-    def metrics(self) -> tuple[str, ...]:
-        """Names of the metrics."""
-        return tuple(f.name for f in fields(Metrics))
 
     def prepare(self, world: World) -> SuspendedRobots:
         """Suspend the robots of a world."""
@@ -164,8 +154,6 @@ class _Run:
     def __init__(self, batch: Batch, chosen: Sequence[Chosen], signals: Sequence[Signal]) -> None:
         self._batch, self._chosen, self._signals = batch, chosen, signals
         self._world = world = batch.template
-        #: Kind and duration are those of all.
-        self._signal = signals[0]
         for field in STATE:
             rows = batch.data(field)
             if rows[0].size:
@@ -182,53 +170,36 @@ class _Run:
 
     def traces(self, report: Callable[[float], object]) -> list[Trace | None]:
         """The trace of each copy, until it is over; None: it diverged."""
-        h, count = self._world.timestep, len(self._chosen)
+        h = self._world.timestep
         read = [self._reader("qpos", "qpos_address"), self._reader("qvel", "dof_address")]
         read_forces, shares = self._force_reader()
-        move = self._mover()
+        move, asked = self._mover(), signal_steps(self._signals[0], h)[0]
         time = self._batch.data("time")
         began = float(np.ravel(time[0])[0])
-        asked, most = signal_steps(self._signal, h)
         log: list[FloatArray] = []
         forces: list[FloatArray] = []
-        positions = [read[0]()]
-        length = np.zeros(count, dtype=np.intp)
-        for k in range(most + 1):
-            # MuJoCo resets the time to 0 where a state became non-finite.
-            alive = np.abs(np.ravel(time) - began - k * h) < h / 2.0
-            self._end(k, length, self._over(k, positions, most) & alive)
-            if k == most or not (alive & (length == 0)).any():
-                break
-            log.append(np.array([move(self._offsets(k * h)), positions[-1], read[1]()]))
+
+        def advance(step: int, offsets: FloatArray) -> BoolArray:
+            log.append(np.array([move(offsets), read[0](), read[1]()]))
             self._batch.step()
             forces.append(read_forces())
-            positions.append(read[0]())
-            if k % EVERY == 0:
-                report(min(k / asked, 1.0))
-        table = np.concatenate([log, [np.array([positions[-1]] * 3)]])
+            if step % EVERY == 0:
+                report(min(step / asked, 1.0))
+            # MuJoCo resets the time to 0 where a state became non-finite.
+            alive: BoolArray = np.abs(np.ravel(time) - began - (step + 1) * h) < h / 2.0
+            return alive
+
+        length = follow(self._signals, h, lambda: read[0]()[:, None], advance, ended=self._end)
+        table = np.concatenate([log, [np.array([read[0]()] * 3)]])
         force = np.array(forces)
         return [
             self._trace(i, table[: n + 1, :, i].T, force[:n, shares[i]]) if n else None
             for i, n in enumerate(length)
         ]
 
-    def _over(self, step: int, positions: list[FloatArray], most: int) -> BoolArray:
-        """Which responses are complete after some steps."""
-        h, count = self._world.timestep, len(self._chosen)
-        if step == most:
-            return np.ones(count, np.bool_)
-        if not may_be_over(step, self._signal, h):
-            return np.zeros(count, np.bool_)
-        pairs = zip(np.array(positions).T, self._signals, strict=True)
-        return np.array([is_over(column, signal, h) for column, signal in pairs])
-
-    def _offsets(self, time: float) -> FloatArray:
-        return np.array([signal.held(time) for signal in self._signals])
-
-    def _end(self, step: int, length: npt.NDArray[np.intp], over: BoolArray) -> None:
+    def _end(self, copies: BoolArray) -> None:
         """Keep the states of responses that are complete now."""
-        for i in np.flatnonzero(over & (length == 0)):
-            length[i] = step
+        for i in np.flatnonzero(copies):
             rows = {field: self._batch.data(field)[i] for field in STATE}
             self._ends[i] = {field: np.array(row) for field, row in rows.items()}
 

@@ -1,7 +1,7 @@
 """run: the variations of an experiment on a back end, as rollouts."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -12,8 +12,17 @@ from typing import Any
 from mjrig.core.errors import MjrigError
 from mjrig.core.processes.process_pool import ProcessExecutor
 from mjrig.core.sim.warp_device import description, most_worlds
-from mjrig.lab.rollouts.backends import Inline, Pool, drive, open_pool
-from mjrig.lab.rollouts.experiment import FAILED, Engine, Experiment, LiveWorld, Rollout, Variation
+from mjrig.core.sim.world import World
+from mjrig.lab.rollouts.backends import NAMES, Inline, Pool, drive, open_pool
+from mjrig.lab.rollouts.experiment import (
+    FAILED,
+    Engine,
+    Experiment,
+    LiveWorld,
+    Rollout,
+    Scenario,
+    Variation,
+)
 from mjrig.lab.rollouts.plan import ExperimentPlan, examine
 from mjrig.lab.rollouts.results import Results, ResultsFile
 from mjrig.lab.rollouts.scene_bundle import Bundle, LocalScene
@@ -25,7 +34,7 @@ MOST = 64
 PIECES = 4
 #: Where runs are done: one after the other in this thread; many at once in the worlds of a batch;
 #: on threads, processes or a Dask cluster, in batches too where that is possible; on MuJoCo Warp.
-BACKENDS = ("auto", "inline", "batch", "threads", "processes", "dask", "warp")
+BACKENDS = ("auto", "batch", *NAMES, "warp")
 #: Called with the number of finished runs, as a fraction too where one is under way, and the total.
 ProgressReport = Callable[[float, int], object]
 
@@ -105,7 +114,7 @@ def traces(
     """The traces of all variations of a plan, in their order.
 
     Raises:
-        MjrigError: a run failed without one.
+        MjrigError: a run failed without one; in a live world, whatever went wrong there.
     """
     rollouts = {}
 
@@ -114,9 +123,27 @@ def traces(
 
     for rollout in run(plan, backend=backend, workers=workers, progress=show):
         if rollout.traces is None:
-            raise MjrigError(rollout.error)
+            raise rollout.cause or MjrigError(rollout.error)
         rollouts[rollout.variation.id] = rollout
     return [rollouts[variation.id].traces for variation in plan.experiment.variations]
+
+
+def live_runs(
+    world: World,
+    actor: str,
+    scenario: Scenario,
+    prepared: object = None,
+    cases: Sequence[Hashable] = (None,),
+) -> list[Any]:
+    """The traces of a scenario's cases in a world of the caller, one after the other.
+
+    The world is reset before each, and keeps the state of the end.
+
+    Raises:
+        Exception: whatever went wrong in a run.
+    """
+    experiment = Experiment(LiveWorld(world, prepared), scenario, actor).with_cases(cases)
+    return traces(ExperimentPlan(experiment, "the world is the caller's"), backend="inline")
 
 
 @contextmanager

@@ -24,9 +24,8 @@ from mjrig.lab.rollouts.signals import (
     Metrics,
     Signal,
     Trace,
-    is_over,
+    follow,
     limit,
-    may_be_over,
     measure,
     settling,
     signal_steps,
@@ -53,13 +52,9 @@ class SignalTest(PlainScenario):
     """
 
     signal: Signal = field(default_factory=Signal)
+    batchable = True
     joints: tuple[str, ...] = ()
     together: bool = False
-
-    @property
-    def batchable(self) -> bool:
-        """Whether many worlds can run it at once."""
-        return True
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -91,7 +86,11 @@ class SignalTest(PlainScenario):
         for group in [chosen] if self.together else [[c] for c in chosen]:
             host.load(ready)
             found.append(self._follow(host, group, noise))
-        return [_summary(self, [r.of(i) for r in found]) for i in range(host.count)]
+        complete = np.all([r.length > 0 for r in found], axis=0)
+        return [
+            _summary(self, [r.of(i) for r in found]) if complete[i] else {}
+            for i in range(host.count)
+        ]
 
     def _settle(self, host: Host) -> None:
         """Bring each world to rest, in as many steps as it takes on its own."""
@@ -134,29 +133,30 @@ class SignalTest(PlainScenario):
 
     def _follow(self, host: Host, columns: list[int], noise: FloatArray | None) -> "_Responses":
         h = host.timestep
-        asked, most = signal_steps(self.signal, h)
-        most = most if self.signal.kind is Kind.STEP and noise is None else asked
+        asked = signal_steps(self.signal, h)[0]
+        ends_at_rest = self.signal.kind is Kind.STEP and noise is None
         rows: list[list[FloatArray]] = []
         cut: list[BoolArray] = []
         base, start = host.target, host.position[:, columns]
-        moved, length = base.copy(), np.full(host.count, most, dtype=np.intp)
-        left = np.array([not text for text in host.problems])
-        for k in range(most):
-            if may_be_over(k, self.signal, h):
-                positions = np.array([start, *(row[1] for row in rows)]).transpose(1, 2, 0)
-                over = [all(is_over(joint, self.signal, h) for joint in w) for w in positions]
-                new = left & (np.array(over) | ~host.alive)
-                length[new], left = k, left & ~new
-                if not left.any():
-                    break
-            moved[:, columns] = base[:, columns] + self.signal.held(k * h)
-            host.command(moved if noise is None else moved + noise[:, k])
+        moved, is_able = base.copy(), np.array([not text for text in host.problems])
+
+        def advance(step: int, offsets: FloatArray) -> BoolArray:
+            moved[:, columns] = base[:, columns] + offsets[:, None]
+            host.command(moved if noise is None else moved + noise[:, step])
             host.step()
             rows.append([moved[:, columns], host.position[:, columns], host.effort[:, columns]])
             cut.append(host.at_limit[:, columns])
+            return host.alive & is_able
+
+        length = follow(
+            [self.signal] * host.count,
+            h,
+            lambda: rows[-1][1] if rows else start,
+            advance,
+            longest=None if ends_at_rest else asked,
+        )
         target, position, effort = np.array(rows).transpose(1, 0, 2, 3)
         time: FloatArray = np.arange(1.0, len(rows) + 1.0) * h
-        length = np.minimum(length, len(rows))
         return _Responses(
             self.signal, asked, time, length, start, target, position, effort, np.array(cut)
         )
@@ -166,7 +166,8 @@ class SignalTest(PlainScenario):
 class _Responses:
     """Responses of some joints of all worlds to a signal, (steps, worlds, joints).
 
-    The response of each world counts for its `length`; the signal lasts `asked` steps.
+    The response of each world counts for its `length`, 0 where there is none; the signal lasts
+    `asked` steps.
     """
 
     signal: Signal
@@ -255,21 +256,13 @@ SUNK = 0.5
 class FreeRun(PlainScenario):
     """A run of the scene, with whatever components command it."""
 
+    batchable = True
+    metrics = ("rmse", "worst_rmse", "effort", "saturation", "travel", "fell")
     duration: float = 5.0
 
     def __post_init__(self) -> None:
         if not 0.0 < self.duration < math.inf:
             raise PropertyError(f"the duration of a run must be > 0, got {self.duration:g}")
-
-    @property
-    def batchable(self) -> bool:
-        """Whether many worlds can run it at once."""
-        return True
-
-    @property
-    def metrics(self) -> tuple[str, ...]:
-        """Names of the metrics."""
-        return ("rmse", "worst_rmse", "effort", "saturation", "travel", "fell")
 
     def run(
         self, host: Host, randomisation: Randomisation, variations: Sequence[Variation]

@@ -329,17 +329,61 @@ def settling(
 # After a signal ---------------------------------------------------------------------------------
 
 
+def follow(
+    signals: Sequence[Signal],
+    timestep: float,
+    read: Callable[[], FloatArray],
+    advance: Callable[[int, FloatArray], BoolArray],
+    *,
+    longest: int | None = None,
+    ended: Callable[[BoolArray], object] = lambda worlds: None,
+) -> npt.NDArray[np.intp]:
+    """Drive joints by signals; the steps of each world's response, 0 where it diverged.
+
+    The response to a step or a chirp is followed until the joints have come to rest, or LONGEST.
+
+    Args:
+        signals: one per world; they differ in amplitude only.
+        timestep: [s].
+        read: positions of the driven joints, (worlds, joints).
+        advance: takes a step with its number and an offset of the setpoints per world; returns
+            which worlds have not diverged.
+        longest: most steps; None: as many as it takes.
+        ended: called with the worlds whose responses are complete now.
+    """
+    signal, count = signals[0], len(signals)
+    most = signal_steps(signal, timestep)[1] if longest is None else longest
+    asked = signal_steps(signal, timestep)[0]
+    length = np.zeros(count, dtype=np.intp)
+    left = np.ones(count, np.bool_)
+    positions = [read()]
+
+    def end(step: int, worlds: BoolArray) -> None:
+        length[worlds] = step
+        left[worlds] = False
+        if worlds.any():
+            ended(worlds)
+
+    for k in range(most):
+        if k >= asked and (k - asked) % WINDOW == 0:
+            worlds = zip(np.array(positions).transpose(1, 2, 0), signals, strict=True)
+            over = [all(is_over(joint, one, timestep) for joint in w) for w, one in worlds]
+            end(k, left & np.array(over))
+            if not left.any():
+                break
+        left &= advance(k, np.array([one.held(k * timestep) for one in signals]))
+        if not left.any():
+            break
+        positions.append(read())
+    end(most, left.copy())
+    return length
+
+
 def signal_steps(signal: Signal, timestep: float) -> tuple[int, int]:
     """Steps of a signal, and the most that a response to it is followed."""
     steps = max(1, round(signal.duration / timestep))
     ends_at_rest = signal.kind in (Kind.STEP, Kind.CHIRP)
     return steps, max(steps, round(LONGEST / timestep)) if ends_at_rest else steps
-
-
-def may_be_over(step: int, signal: Signal, timestep: float) -> bool:
-    """Whether a response is looked at after some steps."""
-    asked = signal_steps(signal, timestep)[0]
-    return step >= asked and (step - asked) % WINDOW == 0
 
 
 def is_over(positions: Sequence[float] | FloatArray, signal: Signal, timestep: float) -> bool:

@@ -156,7 +156,9 @@ def _alone(experiment: Experiment, variation: Variation) -> Rollout:
         seconds = time.perf_counter() - began
         return Rollout(variation, status, metrics, seconds, why, traces=host.traces[0])
     except Exception as error:  # any error of a third-party component
-        return Rollout(variation, FAILED, {}, time.perf_counter() - began, _text(error))
+        cause = error if isinstance(experiment.scene, LiveWorld) else None
+        seconds = time.perf_counter() - began
+        return Rollout(variation, FAILED, {}, seconds, _text(error), cause=cause)
 
 
 def _run(host: Host, experiment: Experiment, variations: Sequence[Variation]) -> list[Result]:

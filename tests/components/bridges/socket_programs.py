@@ -10,10 +10,10 @@ from typing import Any
 import mjrig
 from mjrig.components.bridges.serving import Serving
 from mjrig.components.bridges.socket_bridge import SocketBridge
+from tests.patience import PATIENCE
 from tests.places import SCENES
 
 #: Longest wait for a reply [s].
-PATIENCE = 20.0
 
 
 def served(**properties: Any) -> Serving:

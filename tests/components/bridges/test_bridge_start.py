@@ -37,16 +37,25 @@ def opened(bridge: Bridge, timestep: float = 0.002) -> Iterator[tuple[Serving, B
 
 @pytest.mark.parametrize(
     ("bridge", "timestep", "rate", "steps"),
-    [(RosBridge, 0.002, 250, 2), (UnitreeBridge, 0.005, 200, 1), (SocketBridge, 0.003, 333.3, 1)],
+    [
+        (RosBridge, 0.002, 250, 2),
+        (UnitreeBridge, 0.005, 200, 1),
+        (SocketBridge, 0.003, 1000 / 3, 1),
+    ],
 )
 def test_a_rate_that_cannot_be_met_is_reported(
     bridge: type[Bridge], timestep: float, rate: float, steps: int
 ) -> None:
     for serving, copy in opened(bridge(**PORTS.get(bridge, {})), timestep):
         (remark,) = copy.remarks
-        assert remark.startswith(f"states are sent at {rate:g} Hz instead of {copy.rate:g}: after")
-        assert f"every {steps} steps of {timestep * 1e3:g} ms" in remark and copy.every == steps
-        assert any(remark in event.message for event in serving.world.events)
+        assert (remark.kind, remark.where, remark.unit) == ("state-rate", copy.label, "Hz")
+        assert (remark.here, remark.expected) == (pytest.approx(rate), copy.rate)
+        assert remark.evidence["every"] == copy.every == steps
+        assert any(remark.text in event.message for event in serving.world.events)
+        (edit,) = remark.edits  # which resolves it
+        assert edit.path == f"{remark.where}.rate"
+        for _, repaired in opened(bridge(rate=edit.value, **PORTS.get(bridge, {})), timestep):
+            assert repaired.remarks == ()
 
 
 @pytest.mark.parametrize(
@@ -64,8 +73,8 @@ def test_a_rate_that_is_met_is_not_mentioned(bridge: type[Bridge], timestep: flo
 )
 def test_dds_outside_loopback_is_warned_about(interface: str, warns: bool) -> None:
     for _, copy in opened(UnitreeBridge(interface=interface)):
-        text = " ".join(copy.remarks)
-        assert ("neither tokens nor encryption" in text and interface in text) is warns
+        found = [(remark.kind, remark.here) for remark in copy.remarks]
+        assert found == [("open-network", interface)] * warns
 
 
 # Robots without motors --------------------------------------------------------------------------

@@ -29,6 +29,7 @@ from tests.components.bridges.socket_programs import (
     run_until_event,
     served,
 )
+from tests.patience import PATIENCE
 
 pytest.importorskip("zmq", reason="needs the extra 'bridge'")
 pytest.importorskip("websockets", reason="needs the extra 'bridge'")
@@ -280,7 +281,7 @@ def test_requests_of_one_connection_wait_in_it_once_some_are_unanswered(
     # Nobody attends to them. Sending waits once the connection is full.
     sending = threading.Thread(target=lambda: [program.send_text(text) for _ in range(20)])
     sending.start()
-    end = time.monotonic() + 20.0
+    end = time.monotonic() + PATIENCE
     while len(waiting) < count and time.monotonic() < end:
         time.sleep(0.01)
     time.sleep(0.1)
@@ -335,7 +336,9 @@ def test_outside_loopback_every_request_needs_the_token(stack: ExitStack) -> Non
     token = "a token of 20 letters"
     serving = stack.enter_context(served(host="0.0.0.0", token=token))
     bridge = bridge_of(serving)
-    assert "other machines can reach" in bridge.remarks[0] and bridge.remarks[0] in events(serving)
+    (remark,) = bridge.remarks
+    assert (remark.kind, remark.here) == ("open-network", "0.0.0.0")
+    assert remark.text in events(serving)
     for use, address in bridge.endpoints.items():
         bridge._sockets.endpoints[use] = address.replace("0.0.0.0", "127.0.0.1")  # type: ignore[union-attr]
     plain, web = ZmqProgram(serving), WebProgram(serving)

@@ -9,6 +9,7 @@ import pytest
 
 from mjrig.components.bridges.dds.exchange import KEPT, Exchange, memory_of
 from tests.campaign import Tally
+from tests.patience import PATIENCE
 
 ECHO = """
 import sys, time
@@ -64,7 +65,7 @@ def test_another_process_sees_them_and_answers() -> None:
         sent = [np.array([rng.random() for _ in range(4)]) for _ in range(KEPT - 2)]
         for frame in [*sent, np.array([-1.0])]:
             both.states.write(memory_of(frame))
-        assert process.wait(60) == 0
+        assert process.wait(PATIENCE) == 0
         answers = [np.array(frame) for frame in both.commands.unread()]
         assert [a.tolist() for a in answers] == [*(s.tolist() for s in sent), [-1.0]]
     finally:

@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+from tests.patience import PATIENCE
+
 CODE = """
 import socket
 from mjrig.components.bridges.dds.loopback import keep_to_loopback
@@ -24,6 +26,6 @@ print(stream.getsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, 16))
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="Linux alone has the option")
 def test_sockets_that_a_library_bound_to_every_address_hear_loopback_alone() -> None:
     said = subprocess.run(
-        [sys.executable, "-c", CODE], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", CODE], capture_output=True, text=True, check=True, timeout=PATIENCE
     )
     assert said.stdout == "b'' 1 b'lo\\x00'\nb'hello'\nb''\n"

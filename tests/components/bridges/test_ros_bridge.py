@@ -16,6 +16,7 @@ from mjrig.components.bridges.dds.ros_messages import FIELDS, ros_type, type_has
 from mjrig.components.bridges.ros_bridge import RosBridge
 from mjrig.components.bridges.serving import Serving
 from tests.campaign import Tally
+from tests.patience import PATIENCE
 from tests.places import SCENES
 
 pytest.importorskip("cyclonedds", reason="needs the extra 'bridge'")
@@ -188,7 +189,7 @@ def test_a_node_sees_and_commands_over_dds() -> None:
         reader = DataReader(node, Topic(node, "rt/joint_states", kind))
         writer = DataWriter(node, Topic(node, "rt/joint_commands", kind))
         found = BuiltinDataReader(node, BuiltinTopicDcpsPublication)
-        end, states = time.monotonic() + 20.0, 0
+        end, states = time.monotonic() + PATIENCE, 0
         place = made.world["quadruped"].setpoints.position
         while time.monotonic() < end and not (states > 20 and place[0] == 0.0625):
             writer.write(joint_state(["FL_roll_hip"], [0.0625]))

@@ -18,6 +18,7 @@ from mjrig.cli.main import main
 from mjrig.components.bridges.serving import LAGS, Serving
 from mjrig.core.processes.realtime_priority import Punctual, is_realtime
 from mjrig.core.sim.world import World
+from tests.patience import PATIENCE
 from tests.places import SCENES
 
 zmq = pytest.importorskip("zmq", reason="needs the extra 'bridge'")
@@ -71,9 +72,9 @@ class Served:
 
     def wait_for(self, text: str) -> str:
         """The next line with this text."""
-        end = time.monotonic() + 60.0
+        end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
-            line = self._new.get(timeout=60.0)
+            line = self._new.get(timeout=PATIENCE)
             self.lines.append(line)
             if text in line:
                 return line
@@ -133,7 +134,7 @@ def test_a_killed_program_makes_the_robot_damp_another_takes_over_and_it_ends_wh
         assert ask(request, op="describe")["kp"] == [62.0] * 12
         served.process.send_signal(signal.SIGINT)
         assert "0 rejected" in served.wait_for("states")
-        assert served.process.wait(60) == 0
+        assert served.process.wait(PATIENCE) == 0
     finally:
         idle.close()
         for program in programs:

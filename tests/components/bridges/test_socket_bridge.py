@@ -22,6 +22,7 @@ from mjrig.components.bridges.serving import NothingToServe, Serving
 from mjrig.components.bridges.socket_bridge import SocketBridge
 from mjrig.core.control.setpoints import Source
 from tests.campaign import Tally
+from tests.patience import PATIENCE
 from tests.places import DOCS, SCENES
 
 pytest.importorskip("zmq", reason="needs the extra 'bridge'")
@@ -298,7 +299,7 @@ def test_a_websocket_server_that_ends_is_started_again_and_that_is_said() -> Non
         def ask_it() -> None:
             with client.connect(address) as connection:
                 connection.send(json.dumps({"op": "get"}))
-                said.append(connection.recv(timeout=20))
+                said.append(connection.recv(timeout=PATIENCE))
 
         asking = threading.Thread(target=ask_it)
         asking.start()
@@ -335,7 +336,7 @@ def run_client(serving: Serving, command: list[str]) -> str:
     """Run a program while the world is served, for as long as it takes."""
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     out: list[str] = []
-    reading = threading.Thread(target=lambda: out.append(process.communicate(timeout=60)[0]))
+    reading = threading.Thread(target=lambda: out.append(process.communicate(timeout=PATIENCE)[0]))
     reading.start()
     while reading.is_alive():
         serving.run(0.05)

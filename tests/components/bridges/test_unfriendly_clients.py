@@ -24,6 +24,7 @@ from tests.components.bridges.socket_programs import (
     run_until_event,
     served,
 )
+from tests.patience import PATIENCE
 from tests.resource_limits import cpu_limit
 
 pytest.importorskip("zmq", reason="needs the extra 'bridge'")
@@ -94,7 +95,7 @@ def request(op: str, **more: Any) -> bytes:
 def raw_client(serving: Serving) -> socket.socket:
     """A WebSocket connection as bytes."""
     host, port = bridge_of(serving).endpoints["websocket"].removeprefix("ws://").split(":")
-    connection = socket.create_connection((host, int(port)), timeout=20.0)
+    connection = socket.create_connection((host, int(port)), timeout=PATIENCE)
     connection.sendall(
         f"GET / HTTP/1.1\r\nHost: {host}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
         "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n".encode()

@@ -34,6 +34,7 @@ from mjrig.components.bridges.serving import Serving
 from mjrig.components.bridges.unitree_bridge import ROBOTS, UnitreeBridge
 from tests.campaign import Tally
 from tests.components.bridges.unitree_client import Client
+from tests.patience import PATIENCE
 from tests.places import SCENES, SHARED
 
 VECTORS = SHARED / "bridge" / "unitree_vectors.json"
@@ -340,7 +341,7 @@ def start_sdk_client(bridge: UnitreeBridge, seconds: float) -> "subprocess.Popen
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
 
-def run_until(serving: Serving, condition: Any, seconds: float = 30.0) -> bool:
+def run_until(serving: Serving, condition: Any, seconds: float = PATIENCE) -> bool:
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         serving.run(0.1)

@@ -127,7 +127,7 @@ def test_unknown_numbers_stay_the_models(tmp_path: Path) -> None:
         ("mx-107", "leg.motors: there is no motor 'mx-107'; … 'mx-106'"),
         ({"hip": "sts3215:m6"}, "has no fit 'm6'; it … m1"),
         ({"hop": "mx-106"}, "'hop' matches no joint or … 'leg'; … 'hip'"),
-        ({"hip.*": "mx-64", "hip_servo": "mx-106"}, "is matched by 'hip…' .mx-64. and"),
+        ({"hip.*": "mx-64", "hip_servo": "mx-106"}, "is matched by 'hip…' (mx-64) and"),
         ({"hip": 5}, "must be the name … 5 … 'hip'"),
         (["mx-106"], "must be a motor, …"),
         ("own.yaml", "there is no file"),

@@ -488,7 +488,7 @@ def test_a_bare_controller_leaves_other_ctrl_alone() -> None:
 
 def test_an_unbound_controller_says_so() -> None:
     model, data = bare(arm())
-    message = "PDController is not bound: put … bind()"
+    message = "PDController is not bound: put … bind it"
     with refused(mjrig.BindingError, message):
         PDController().compute_and_apply(model, data, Source.SCRIPT)
 

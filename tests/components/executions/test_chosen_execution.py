@@ -49,6 +49,11 @@ IMPLICIT = (
 RK4 = "under RK4 MuJoCo would evaluate the law at every stage, not once per step"
 
 
+def lines_of(world: mjrig.World) -> list[str]:
+    """The report of the check, line by line."""
+    return [line.strip() for line in report(world).splitlines()]
+
+
 @pytest.mark.parametrize("integrator", ["implicit", "implicitfast", "discrete"])
 def test_gains_become_implicit_only_where_the_scene_says_so(integrator: str) -> None:
     make = maker(PDController(kp=30), sim={"integrator": integrator})
@@ -87,7 +92,7 @@ def test_what_was_asked_for_is_what_runs(execution: str) -> None:
     assert world.execution == execution
     assert of(world).execution.reason == "requested"
     assert str(of(world).execution) == execution
-    assert f"robot.PDController runs as {execution}: requested" in report(world).splitlines()
+    assert f"robot.PDController runs as {execution}: requested" in lines_of(world)
     assert [r.execution for r in rows(world["robot"])] == [execution] * 5
 
 
@@ -99,7 +104,7 @@ def test_the_check_says_why_each_controller_runs_as_it_does() -> None:
         PDController(actuators="d", precision="float32"),
         PDController(actuators="e", effort="implicit"),
     ]
-    lines = [line for line in report(maker(*parts)("auto")).splitlines() if "runs as" in line]
+    lines = [line for line in lines_of(maker(*parts)("auto")) if "runs as" in line]
     assert lines == [
         "robot.PDController runs as native: bit-identical to MuJoCo's own computation",
         "robot.PDController_2 runs as compiled: not native: "
@@ -204,7 +209,7 @@ def test_a_third_party_runs_in_python_and_the_reason_is_given(
     world = maker(controller)("auto")
     assert world.execution == "python"
     line = f"{label} runs as python: not native: {native}; not compiled: {compiled}"
-    assert line in report(world).splitlines()
+    assert line in lines_of(world)
     with refused(mjrig.ExecutionError, f"{label} cannot run natively: {native}"):
         maker(controller)("native")
     assert caplog.messages == []

@@ -43,12 +43,12 @@ def found(imported: Imported, code: str) -> list[Finding]:
     return [f for f in imported.findings if f.kind == code]
 
 
-def refused(folder: Path, *args: Any, **options: Any) -> list[str]:
-    """Texts of the errors; nothing was written."""
+def refused(folder: Path, *args: Any, **options: Any) -> list[Finding]:
+    """The errors; nothing was written."""
     with pytest.raises(RefusedError) as caught:
         gym(folder, *args, **options)
     assert not (folder / "out").exists()
-    return [str(f) for f in caught.value.imported.findings if f.severity == "error"]
+    return [f for f in caught.value.imported.findings if f.severity == "error"]
 
 
 # Files ------------------------------------------------------------------------------------------
@@ -268,7 +268,7 @@ def test_what_is_there_is_not_overwritten_unless_asked(tmp_path: Path) -> None:
     scene = biped.write(tmp_path / "out" / "scene.yaml", "mine\n")
     with pytest.raises(mjrig.SceneError) as caught:
         gym(tmp_path)
-    assert matches(str(caught.value), f"{scene} is there already; --overwrite replaces …")
+    assert matches(str(caught.value), f"{scene}: exists already; … --overwrite …")
     assert scene.read_text() == "mine\n"
     # The motion of a policy that was there before is not the new one's.
     motion = scene.with_name("policy_motion.npz")
@@ -356,7 +356,7 @@ def test_names_of_folders_are_hints_and_refuse_nothing(
 def test_what_the_user_says_of_the_robot_is_compared_with_the_files(tmp_path: Path) -> None:
     text = biped.GYM.replace("walker", "g1")
     (said,) = found(gym(tmp_path, text, overrides=Overrides(robot="h1")), "other-robot")
-    assert matches(said.text, "the files are for … 'g1', --robot … 'h1'; …")
+    assert matches(said.text, "the files are for … 'g1', … 'h1', …")
 
 
 def test_a_model_without_actuators_is_refused_with_the_way_out(tmp_path: Path) -> None:
@@ -416,15 +416,19 @@ def test_joints_are_matched_by_name_whatever_the_order_of_the_actuators(tmp_path
 
 
 def test_an_observation_that_does_not_fit_shows_its_terms(tmp_path: Path) -> None:
-    assert refused(tmp_path, size=25) == [
-        "robot: policy.onnx takes 25 values, the terms have 23: BaseAngularVelocity 3 + "
-        "ProjectedGravity 3 + CommandTerm 3 + JointPositions 4 + JointVelocities 4 + LastAction 4 "
-        "+ GaitPhase 2; is it the network of this configuration?"
-    ]
+    (finding,) = refused(tmp_path, size=25)
+    assert (finding.kind, finding.here, finding.expected) == ("observation-size", 23, 25)
+    assert finding.evidence["network"] == "policy.onnx"
+    parts = dict(part.split() for part in finding.evidence["parts"].split(" + "))
+    assert parts == {
+        "BaseAngularVelocity": "3", "ProjectedGravity": "3", "CommandTerm": "3",
+        "JointPositions": "4", "JointVelocities": "4", "LastAction": "4", "GaitPhase": "2",
+    }  # fmt: skip
 
 
 def test_a_network_with_other_actions_is_refused(tmp_path: Path) -> None:
-    assert "robot: policy.onnx gives 3 actions for 4 joints" in refused(tmp_path, actions=3)
+    finding = refused(tmp_path, actions=3)[0]
+    assert (finding.kind, finding.here, finding.expected) == ("action-size", 3, 4)
 
 
 def test_an_input_nobody_feeds_is_refused(tmp_path: Path) -> None:
@@ -432,27 +436,32 @@ def test_an_input_nobody_feeds_is_refused(tmp_path: Path) -> None:
     network = biped.network(tmp_path / "policy.onnx", 23, extra_inputs=("lidar",))
     with pytest.raises(RefusedError) as caught:
         import_policy([config], network, biped.model(tmp_path), tmp_path / "scene.yaml")
-    assert matches(str(caught.value), "robot: unknown source for the … 'lidar' … policy.onnx")
+    errors = [f for f in caught.value.imported.findings if f.severity == "error"]
+    assert [(f.kind, f.evidence["input"]) for f in errors] == [("network-input", "lidar")]
 
 
 def test_a_default_pose_out_of_range_is_an_error_where_only_places_are_known(
     tmp_path: Path,
 ) -> None:
     swapped = biped.GYM.replace("[-0.1, 0.3, -0.1, 0.3]", "[0.3, -0.5, 0.3, -0.5]")
-    assert refused(tmp_path, swapped) == [
-        "robot: the default pose is out of range: left_knee_joint -0.5 (range -0.1 to 2.5), "
-        "right_knee_joint -0.5 (range -0.1 to 2.5); another robot, or another order of its joints? "
-        "--robot NAME confirms the robot, --joints sets the order; --default another pose"
+    (finding,) = refused(tmp_path, swapped)
+    assert (finding.kind, finding.where) == ("default-out-of-range", "robot")
+    assert finding.form == "default-out-of-range by index"
+    assert finding.here == [
+        "left_knee_joint -0.5 (range -0.1 to 2.5)",
+        "right_knee_joint -0.5 (range -0.1 to 2.5)",
     ]
 
 
 def test_gains_that_differ_between_the_sides_are_another_order(tmp_path: Path) -> None:
     odd = biped.GYM.replace("[60, 80, 60, 80]", "[60, 60, 80, 80]")
-    assert refused(tmp_path, odd) == [
-        "robot: kp differs between left and right: left_hip_joint 60, right_hip_joint 80, "
-        "left_knee_joint 60, right_knee_joint 80; is this the order of this robot's joints? "
-        "--robot NAME confirms the robot, --joints sets the order"
+    (finding,) = refused(tmp_path, odd)
+    assert (finding.kind, finding.evidence["property"]) == ("left-right", "kp")
+    joints = [
+        "left_hip_joint 60, right_hip_joint 80",
+        "left_knee_joint 60, right_knee_joint 80",
     ]
+    assert finding.here == joints and finding.evidence["by_index"]
 
 
 def test_a_default_pose_may_be_mirrored_but_not_lopsided(tmp_path: Path) -> None:
@@ -460,17 +469,15 @@ def test_a_default_pose_may_be_mirrored_but_not_lopsided(tmp_path: Path) -> None
     assert not found(gym(tmp_path, mirrored), "left-right")
     lopsided = biped.GYM.replace("[-0.1, 0.3, -0.1, 0.3]", "[-0.1, 0.3, -0.1, 0.6]")
     (finding,) = found(gym(tmp_path, lopsided, overwrite=True), "left-right")
-    assert finding.severity == "warning"
-    assert matches(
-        finding.text, "default pose differs between … left_knee_joint 0.3, right_knee_joint 0.6"
-    )
+    assert (finding.severity, finding.evidence["property"]) == ("warning", "default pose")
+    assert finding.here == ["left_knee_joint 0.3, right_knee_joint 0.6"]
 
 
 def test_damping_that_would_shake_is_told_with_its_number(tmp_path: Path) -> None:
     stiff = biped.GYM.replace("kds: [1, 2, 1, 2]", "kds: [1, 60, 1, 60]")
     (finding,) = found(gym(tmp_path, stiff), "stability")
-    assert finding.severity == "warning"
-    assert finding.text.startswith("h·kv/M is ") and finding.text.endswith(", bound 2")
+    assert (finding.severity, finding.expected) == ("warning", 2.0)
+    assert finding.names == ("left_knee_joint", "right_knee_joint") and finding.here > 2.0
     assert not found(gym(tmp_path, overwrite=True), "stability")
 
 
@@ -492,7 +499,7 @@ def test_an_actuator_that_is_neither_motor_nor_servo_is_refused(tmp_path: Path) 
 
 def test_the_model_s_limits_stay_where_they_are_and_their_lack_is_told(tmp_path: Path) -> None:
     (finding,) = found(gym(tmp_path), "limit")
-    assert matches(finding.text, "efforts are limited by … (4 …")
+    assert finding.evidence == {"attribute": "ctrlrange", "joints": 4}
     bare = biped.model(tmp_path)
     bare.write_text(bare.read_text().replace('ctrlrange="-40 40"', ""))
     (finding,) = found(gym(tmp_path, model=bare, overwrite=True), "no-limit")
@@ -567,7 +574,7 @@ def test_an_order_is_named_only_if_the_policy_walks_with_it() -> None:
 def test_where_no_order_does_well_the_cause_is_unclear(best: list[OrderProbe]) -> None:
     (finding,) = about_runs([*best, FALLS], COMMAND)
     assert finding.kind == "unclear"
-    assert matches(finding.text, "unclear: as declared it falls … 0.84 …")
+    assert mentions(finding.text, "0.84 s")
     assert "correct joints" not in finding.fix
     assert all(f"--{flag}" in finding.fix for flag in ("scale", "default", "keyframe", "rate"))
 
@@ -655,9 +662,10 @@ def test_the_command_prints_joints_observation_rate_and_findings(
 ) -> None:
     assert main(arguments(tmp_path)) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == (f"unitree_rl_gym: walker.yaml, policy.onnx on {tmp_path.name}/biped.xml")
-    assert matches(lines[1], "4 joints, matched by place; 0 …")
-    assert "observation: 23 values, the network takes 23" in lines
+    assert lines[0].startswith(f"unitree_rl_gym policy on {tmp_path.name}/biped.xml: findings: ")
+    assert lines[1] == "  files: walker.yaml, policy.onnx"
+    assert any(matches(line, "4 joints, matched by place; 0 …") for line in lines)
+    assert "observation: 23 values, the network takes 23:" in lines
     assert mentions(lines, "rate: 0.002 s × 10 = 0.02 s (50 Hz), ticks after …")
     assert lines[-1] == f"{tmp_path / 'out' / 'scene.yaml'} and policy.yaml written"
 

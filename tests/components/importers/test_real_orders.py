@@ -9,7 +9,7 @@ import yaml
 
 import mjrig
 from mjrig.components.importers.policy_import import Imported, import_policy
-from mjrig.lab.replay.diagnosis.joint_order import mirrored
+from mjrig.lab.replay.diagnosis.order_hypotheses import mirrored
 from mjrig.lab.replay.diagnosis.order_probe import (
     DECLARED,
     order_probe,

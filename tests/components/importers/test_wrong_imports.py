@@ -10,7 +10,7 @@ import yaml
 from mjrig.components.importers.policy_import import Imported, import_policy
 from mjrig.components.importers.sources.overrides import Overrides
 from mjrig.core.errors import MjrigError
-from mjrig.lab.replay.diagnosis.joint_order import mirrored
+from mjrig.lab.replay.diagnosis.order_hypotheses import mirrored
 from tests.campaign import SEED, Tally
 from tests.places import ASSETS
 from tests.plugin.lab.replay.sabotage.policy_mistakes import spread

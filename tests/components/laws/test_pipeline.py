@@ -526,7 +526,7 @@ def test_clamps_may_come_from_an_iterator() -> None:
 def test_a_part_belongs_to_one_pipeline() -> None:
     delay = Delay(2)
     Pipeline(PD(1), delay, size=1)
-    with pytest.raises(ValueError, match=r"Delay\(.*\) is part of another pipeline; pass a copy"):
+    with pytest.raises(ValueError, match=r"Delay\(.*\) is part of another pipeline; use a copy"):
         Pipeline(PD(1), delay, size=1)
     Pipeline(PD(1), delay.copy(), size=1)
 

@@ -13,6 +13,7 @@ from mjrig.core.sim.world import World
 from mjrig.data.recording.recorder import Recorder
 from mjrig.editor.assets.drops import drop_files
 from mjrig.editor.replay.recorded_plot import KINDS, recorded_curves, unit_of
+from mjrig.editor.session.job_runner import Finished
 from mjrig.lab.replay.repairs import policy_file
 from mjrig.lab.report.content import ReportTable
 from tests.editor.ui_driver import wait_until
@@ -40,7 +41,7 @@ def bench(tmp_path: Path) -> Bench:
 
 def fixed_and_undone(ctx: Any, bench: Bench) -> tuple[str, str]:
     """The scene after the first finding was fixed, and after that was undone."""
-    ctx.item_click(PANEL + "###fix 1")
+    ctx.item_click(PANEL + "$$0/###fix0")
     fixed = bench.state.scene.to_text()
     bench.state.session.undo()
     ctx.yield_(2)
@@ -70,8 +71,8 @@ def test_a_dropped_recording_is_scrubbed_and_compared(bench: Bench, tmp_path: Pa
         seen["set"] = replaying.mode, replaying.rate, replaying.loop
         seen["stepped"] = bench.state.simulation.frame.steps
         ctx.item_click(PANEL + "###compare")
-        seen["runs"] = panel.check is not None
-        wait_until(ctx, lambda: panel.check is None)
+        seen["runs"] = panel.runner.job is not None
+        wait_until(ctx, lambda: not panel.runner.is_busy)
         ctx.yield_(3)
         fixed.extend(fixed_and_undone(ctx, bench))
         ctx.item_click(PANEL + "Open report")
@@ -81,8 +82,8 @@ def test_a_dropped_recording_is_scrubbed_and_compared(bench: Bench, tmp_path: Pa
     answers: list[Any] = []
     take = panel._take
 
-    def keep() -> None:
-        take()
+    def keep(finished: Finished) -> None:
+        take(finished)
         answers.append(panel.answer)
 
     panel._take = keep  # type: ignore[method-assign]
@@ -128,10 +129,10 @@ def test_fix_repairs_a_copy_of_the_policy_file_and_undo_takes_it_back(tmp_path: 
         ctx.item_click(PANEL + "##mode")
         ctx.item_click("//##Combo_00/policy")
         ctx.item_click(PANEL + "###compare")
-        wait_until(ctx, lambda: panel.check is None)
+        wait_until(ctx, lambda: not panel.runner.is_busy)
         ctx.yield_(3)
         seen["finding"] = panel.answer and panel.answer.diagnosis[0]
-        ctx.item_click(PANEL + "###fix 1")
+        ctx.item_click(PANEL + "$$0/###fix0")
         ctx.yield_(2)
         seen["used"] = policy_file(bench.state.scene)
         bench.state.session.undo()
@@ -161,11 +162,11 @@ def test_a_comparison_can_be_cancelled(bench: Bench, tmp_path: Path) -> None:
         wait_until(ctx, lambda: panel.replaying.recording is not None)
         ctx.yield_(3)
         ctx.item_click(PANEL + "###compare")
-        assert panel.check is not None
+        assert panel.runner.job is not None
         ctx.item_click(PANEL + "###compare")
 
     bench.run(cancels)
-    assert panel.check is None
+    assert panel.runner.job is None
     assert panel.answer is None
     assert not bench.problems
 
@@ -176,8 +177,8 @@ def test_a_comparison_that_cannot_be_made_says_why(bench: Bench, tmp_path: Path)
     panel.replaying.wait()
     panel.replaying.path = tmp_path / "gone.h5"
     panel.compare()
-    assert panel.check is not None
-    panel.check.wait()
+    assert panel.runner.job is not None
+    assert panel.runner.wait()
     panel.tick()
     panel.close()
     assert bench.problems == [f"{tmp_path / 'gone.h5'}: there is no such file"]

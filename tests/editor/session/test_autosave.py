@@ -17,6 +17,7 @@ from mjrig.editor.session import autosave as autosaving
 from mjrig.editor.session.autosave import INTERVAL, Autosave, folder, unsaved
 from tests.campaign import Tally
 from tests.editor.windows import SWINGS, Bench
+from tests.patience import PATIENCE
 from tests.places import ROOT
 
 
@@ -238,7 +239,7 @@ def test_a_killed_editor_leaves_its_edits(tmp_path: Path, own_folders: Path) -> 
         assert unsaved() == []  # it lives
     finally:
         editor.send_signal(signal.SIGKILL)
-        editor.communicate(timeout=20)
+        editor.communicate(timeout=PATIENCE)
     (left,) = unsaved()
     assert left.scene == str(tmp_path / "scene.yaml")
     assert left.text == SWINGS.replace("kp: 10,", "kp: 77,")

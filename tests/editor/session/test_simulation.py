@@ -11,6 +11,7 @@ from mjrig.core.properties.component import ActorComponent
 from mjrig.core.scene.editing.scene import Scene
 from mjrig.core.sim.world import World
 from mjrig.editor.session.simulation import SimThread, Simulation
+from tests.patience import PATIENCE
 
 SCENE = """
 mjrig: 1
@@ -35,7 +36,7 @@ def thread() -> Iterator[SimThread]:
     made.stop()
 
 
-def _until(condition: object, seconds: float = 5.0) -> None:
+def _until(condition: object, seconds: float = PATIENCE) -> None:
     end = time.monotonic() + seconds
     assert callable(condition)
     while not condition():

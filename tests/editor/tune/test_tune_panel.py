@@ -10,10 +10,10 @@ import pytest
 from imgui_bundle import imgui
 from imgui_bundle.imgui.test_engine_checks import CHECK
 
+from mjrig.editor.session.job_runner import Finished
 from mjrig.editor.tune.tune_model import Tune, TuneTask
 from mjrig.editor.tune.tune_panel import _LOOKS, TunePanel
 from mjrig.editor.tune.tune_plots import fit_errors, overlays
-from mjrig.editor.tune.tune_runner import Finished
 from mjrig.editor.tune.tune_settings import TESTS, WAYS, GainAxis
 from mjrig.lab.responses.gain_test import GainTest, GainVerdict
 from mjrig.lab.rollouts.results import Ranked

@@ -10,10 +10,10 @@ from mjrig.core.errors import MjrigError
 from mjrig.core.sim.world import World
 from mjrig.data.recording.npz_file import write_npz
 from mjrig.editor.gains.gain_model import Tuning
+from mjrig.editor.session.job_runner import Finished, Runner
+from mjrig.editor.session.job_worker import BackgroundJob
 from mjrig.editor.session.state import EditorState
-from mjrig.editor.tune.tune_jobs import TuneJob
 from mjrig.editor.tune.tune_model import Tune, TuneTask
-from mjrig.editor.tune.tune_runner import Finished, Runner
 from mjrig.lab.rollouts import run
 from mjrig.lab.rollouts.backends import Pool, open_pool
 from mjrig.lab.rollouts.signals import Kind, Signal
@@ -34,7 +34,7 @@ def _here(*_: object) -> "AbstractContextManager[Pool]":
 class AtOnce(Runner):
     """Does a job in `start`, in this process; the runner's own tests start others."""
 
-    def start(self, job: TuneJob) -> None:
+    def start(self, job: BackgroundJob) -> None:
         self.told: list[tuple[float | None, str]] = []
         try:
             with patch.object(run, "open_pool", _here):

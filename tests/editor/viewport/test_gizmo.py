@@ -6,7 +6,7 @@ from typing import Any
 import mujoco
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from imgui_bundle import imgui
 
@@ -25,6 +25,7 @@ def _quaternion(*degrees: float) -> Any:
     return quaternion
 
 
+@settings(deadline=None)
 @given(x=angle, y=angle, z=angle)
 def test_angles_mean_the_rotation_they_were_made_from(x: float, y: float, z: float) -> None:
     given_ = _quaternion(x, y, z)

@@ -116,7 +116,7 @@ def test_an_error_leaves_the_old_world_running(session: Session, how: str) -> No
     old, before = session.live.world, state(session.live.world)
     BROKEN[how](session)
     said = session.look()
-    assert mentions(said, "cannot be taken up, … ") and "\n" not in said
+    assert mentions(said, "cannot be reloaded, … ") and "\n" not in said
     assert session.live.world is old and state(old) == before
     session.live.advance(0.01)
     session.write("model.xml", arm())

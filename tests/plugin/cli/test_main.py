@@ -13,6 +13,7 @@ import pytest
 from mjrig.cli.main import main
 from mjrig.core.control.finite_guard import Event, folded
 from mjrig.core.errors import SceneError
+from tests.patience import PATIENCE
 from tests.wording import matches, mentions
 
 SCENE = """\
@@ -65,7 +66,7 @@ def run(capsys: Output, scene: str, *arguments: str) -> str:
 
 def mjrig(*arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "mjrig", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
 
 
 # run --------------------------------------------------------------------------------------------
@@ -332,9 +333,9 @@ def test_a_reader_that_leaves_early_is_no_error(scene: str, reader: list[str]) -
         assert check.stdout is not None
         assert check.stderr is not None
         check.stdout.close()
-        out, _ = head.communicate(timeout=60)
+        out, _ = head.communicate(timeout=PATIENCE)
         assert check.stderr.read() == b""
-        assert check.wait(timeout=60) == 0
+        assert check.wait(timeout=PATIENCE) == 0
     assert out in (b"", b"dog: 5 actuators, 4 bound to a law\n")
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from mjrig.core.errors import RecordingError
+from mjrig.core.errors import RecordingError, hint
 from mjrig.core.files.decoding import decoding, reason
 from mjrig.core.files.paths import read_limited
 from mjrig.core.names import how_many
@@ -184,7 +184,7 @@ class ParquetTable(LogFile):
         if episode is None and len(known) > 1:
             raise RecordingError(
                 f"{self.path}: has {len(known)} episodes ({min(known)} to {max(known)}); choose "
-                f"one: --hint episode={min(known)}"
+                "one: " + hint("episode", min(known))
             )
         chosen = min(known) if episode is None else episode
         if chosen not in known:

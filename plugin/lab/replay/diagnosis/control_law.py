@@ -12,14 +12,13 @@ import numpy.typing as npt
 
 from mjrig.core.arrays import FloatArray
 from mjrig.data.recording.recording import ActorRecording, Recording, Steps
+from mjrig.lab.replay.diagnosis.hypothesis import MIN_SAMPLES, ROUNDING
 
 #: Samples that a regression needs, and the relative error up to which it is the law.
 LEAST, EXACT = 30, 1e-3
 #: Delays that are tried [steps].
 DELAYS = (0, 1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 16, 20, 25, 30, 40)
-#: Efforts within this share of the largest are at the limit, if there are this many.
-AT_LIMIT, PLATEAU = 1e-6, 3
-#: … and if the joint moves this far meanwhile [rad or m].
+#: Efforts are at a limit if the joint moves this far meanwhile [rad or m].
 MOVED = 1e-4
 
 
@@ -63,8 +62,8 @@ def recorded_limits(actor: ActorRecording) -> dict[str, float]:
     for i, joint in enumerate(actor.driven):
         effort = np.abs(actor.efforts.effort[used, i])
         most = float(effort.max(initial=0.0))
-        stopped = effort >= most * (1.0 - AT_LIMIT)
-        if joint not in at or most <= 0.0 or int(stopped.sum()) < PLATEAU:
+        stopped = effort >= most * (1.0 - ROUNDING)
+        if joint not in at or most <= 0.0 or int(stopped.sum()) < MIN_SAMPLES:
             continue
         # A robot at rest has a constant effort too, without any limit.
         if float(np.ptp(actor.qpos[rows[stopped], at[joint].qpos.start])) > MOVED:
@@ -92,7 +91,7 @@ def _law(
     """The best law of one joint over all delays; None: none is exact."""
     commands = actor.commands
     assert commands is not None
-    bound = np.inf if limit is None else limit * (1.0 - AT_LIMIT)
+    bound = np.inf if limit is None else limit * (1.0 - ROUNDING)
     free = np.abs(effort) < bound
     if not effort.any() or int(free.sum()) < LEAST:
         return None
@@ -146,5 +145,5 @@ def exceeded(actor: ActorRecording, limits: Mapping[str, float]) -> dict[str, fl
     return {
         joint: float(f"{e:.7g}")
         for joint, e in zip(actor.driven, most, strict=False)
-        if joint in limits and e > limits[joint] * (1.0 + 1e-6)
+        if joint in limits and e > limits[joint] * (1.0 + ROUNDING)
     }

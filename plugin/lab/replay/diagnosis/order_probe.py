@@ -8,13 +8,12 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-import yaml
 
 from mjrig.core.control.articulation import Articulation
 from mjrig.core.errors import MjrigError
 from mjrig.core.sim.world import World
-from mjrig.lab.replay.diagnosis.joint_order import SIDES, mirrored
-from mjrig.lab.replay.diagnosis.policy_case import read_policy
+from mjrig.lab.replay.diagnosis.order_hypotheses import SIDES, mirrored
+from mjrig.lab.replay.diagnosis.policy_case import copy_policy, read_policy
 from mjrig.lab.replay.policy_loop import command_policy, find_robot, in_the_loop
 from mjrig.lab.replay.trials import run_policy
 from mjrig.lab.rollouts.tracks import Track
@@ -88,7 +87,7 @@ def order_probe(
     with TemporaryDirectory() as folder:
         for name, joints in orders(said["joints"], actor, world):
             path = Path(folder, f"{len(found)}.yaml")
-            _write({**said, "joints": list(joints)}, path, policy.resolve().parent)
+            copy_policy({**said, "joints": list(joints)}, path, policy.resolve().parent)
             try:
                 with in_the_loop(path, world, actor) as component:
                     command_policy(component, command, None)
@@ -275,13 +274,3 @@ def _restlessness(track: Track, robot: Articulation, every: int) -> float:
     """Mean jump of the position setpoints from tick to tick [rad or m]."""
     targets = track.target[robot.name][:, 0][::every]
     return float(np.abs(np.diff(targets, axis=0)).mean()) if len(targets) > 1 else 0.0
-
-
-def _write(data: dict[str, Any], path: Path, folder: Path) -> None:
-    """Write a copy elsewhere; its files stay where they are."""
-    data = dict(data)
-    data["network"] = str(folder / str(data.get("network", "")))
-    motion = data.get("motion")
-    if isinstance(motion, dict) and motion.get("file"):
-        data["motion"] = {**motion, "file": str(folder / str(motion["file"]))}
-    path.write_text(yaml.safe_dump(data, sort_keys=False), encoding="utf-8")

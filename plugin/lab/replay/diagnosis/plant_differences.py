@@ -17,6 +17,7 @@ from mjrig.core.names import how_many, listed
 from mjrig.core.patterns import Slots
 from mjrig.core.sim.plant_parameters import delay_steps, plant_of
 from mjrig.core.sim.world import World
+from mjrig.lab.replay.diagnosis.hypothesis import ROUNDING
 from mjrig.lab.replay.finding import repair
 from mjrig.lab.replay.plant_edit import JOINT_FIELDS, PlantEdit
 from mjrig.lab.replay.repairs import edited, values_edit
@@ -25,8 +26,6 @@ from mjrig.lab.replay.repairs import edited, values_edit
 # Differences between two plants.
 
 
-#: Numbers with a smaller relative difference are equal: files round.
-SAME = 1e-6
 #: Properties that do not affect how setpoints move a robot.
 NOT_COMPARED = ("joint_order", "model_hash", "mujoco")
 #: Properties that affect only a policy, never recorded setpoints.
@@ -43,6 +42,18 @@ class PlantDifference:
     recorded: Mapping[str, float] | object
     here: Mapping[str, float] | object
     joints: tuple[str, ...] = ()
+
+    def apply(self, edit: PlantEdit) -> None:
+        """Set the recorded value on the robot.
+
+        Raises:
+            CannotEdit: it cannot be changed in a running world.
+        """
+        if not self.joints:
+            edit.set_option(self.what, self.recorded)
+            return
+        assert isinstance(self.recorded, dict)
+        edit.set_joints(self.what, {j: float(self.recorded[j]) for j in self.joints})
 
     @property
     def where(self) -> str:
@@ -106,7 +117,7 @@ def differences(
 
 def _same(a: object, b: object) -> bool:
     if isinstance(a, int | float) and isinstance(b, int | float):
-        return bool(a == b or np.isclose(a, b, rtol=SAME, atol=1e-12))
+        return bool(a == b or np.isclose(a, b, rtol=ROUNDING, atol=1e-12))
     if isinstance(a, list | tuple) and isinstance(b, list | tuple):
         return len(a) == len(b) and all(map(_same, a, b))
     return a == b
@@ -208,7 +219,7 @@ def _gains(robot: Articulation, what: str, wanted: Mapping[str, float]) -> list[
         mine = {i: wanted[b.joint] for i, b in enumerate(component.bindings) if b.joint in wanted}
         # The model's own range stays below what the controller allows.
         held = what == "torque_limit" and any(
-            _model_limit(component.bindings[i]) < v * (1.0 - 1e-6) for i, v in mine.items()
+            _model_limit(component.bindings[i]) < v * (1.0 - ROUNDING) for i, v in mine.items()
         )
         if mine and not held:
             here = {i: float(gains[what][i]) for i in mine}
@@ -261,17 +272,3 @@ def _delays(world: World, robot: Articulation, wanted: Mapping[str, float]) -> l
             said = delay.authored("steps") if delay.is_authored("steps") else lags
             found.append(values_edit("scene", f"{path}.steps", said, slots, mine, here))
     return found
-
-
-def apply(edit: PlantEdit, difference: PlantDifference) -> None:
-    """Set the recorded value on the robot.
-
-    Raises:
-        CannotEdit: it cannot be changed in a running world.
-    """
-    if difference.joints:
-        recorded = difference.recorded
-        assert isinstance(recorded, dict)
-        edit.set_joints(difference.what, {j: float(recorded[j]) for j in difference.joints})
-    else:
-        edit.set_option(difference.what, difference.recorded)

@@ -275,7 +275,7 @@ def test_scales_of_a_learned_group_come_before_those_of_its_file(tmp_path: Path)
     ("more", "text"),
     [
         ({"class_type": "my.lab:Electric", "Fs": 0.3},
-         "actuators of unknown classes … 'legs' … Electric … 60, … 2, Fs 0.3). "
+         "actuators of unknown classes … 'legs' … Electric … 60, … 2, Fs 0.3); "
          "--actuators …"),
         ({"X1": 13.5, "X2": 30.0, "Y1": 20.2, "Y2": 23.4}, "X1 13.5, X2 30, Y1 20.2, Y2 23.4"),
         ({"class_type": "lab:UnitreeActuator", "X1": 30.0, "X2": 13.5, "Y1": 20.2},

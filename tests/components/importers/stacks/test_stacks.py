@@ -205,7 +205,7 @@ def test_a_height_scan_is_the_usual_one_or_refused(tmp_path: Path) -> None:
     imported = mimic(tmp_path, 24 + 187 + 4, **names)
     terms = [t.to_data() for t in policy_of(imported).terms]
     assert terms[-2:] == [{"type": "HeightScan"}, {"type": "BaseOrientation"}]
-    assert any("1.6 m × 1 m" in text for text in imported.found.assumed)
+    assert any("1.6 m × 1 m" in text for text in map(str, imported.found.assumed))
     runs(imported)
     with pytest.raises(mjrig.SceneError, match=regex("'height_scan' with 100 rays, and does …")):
         mimic(tmp_path, 24 + 100 + 4, **names)
@@ -330,20 +330,20 @@ def test_a_robot_of_playground_has_its_own_numbers_by_its_joints(tmp_path: Path)
 
     imported = humanoid(tmp_path, "unknown")
     assert policy_of(imported).action_recipe.scale.tolist() == [0.5] * 4
-    assert any("playground_humanoid" in text for text in imported.found.assumed)
+    assert any("playground_humanoid" in text for text in map(str, imported.found.assumed))
 
 
 def test_the_layout_of_playground_is_the_user_s_choice(tmp_path: Path) -> None:
     with pytest.raises(mjrig.SceneError, match="playground_t1 needs the joint AAHead_yaw"):
         humanoid(tmp_path, "unknown", robot="t1")  # its head is not there
     imported = humanoid(tmp_path, "unknown", robot="berkeley", keyframe="home", scale="0.3")
-    assert any("playground_berkeley" in text for text in imported.found.assumed)
+    assert any("playground_berkeley" in text for text in map(str, imported.found.assumed))
     assert actor_of(imported)["keyframe"] == "home"
     assert policy_of(imported).action_recipe.scale.tolist() == [0.3] * 4
     imported = humanoid(tmp_path, "t1", robot="something")
-    assert any("playground_humanoid" in text for text in imported.found.assumed)
+    assert any("playground_humanoid" in text for text in map(str, imported.found.assumed))
     for flag in ("--robot", "--scale", "--rate", "--default", "--keyframe", "--joints"):
-        assert any(f"({flag}" in text for text in imported.found.assumed)
+        assert any(f"({flag}" in text for text in map(str, imported.found.assumed))
 
 
 # rl_sar -----------------------------------------------------------------------------------------
@@ -489,7 +489,7 @@ def test_rl_sar_plays_its_motion_at_one_row_a_tick_turned_to_the_robot(tmp_path:
         mujoco.mju_mulQuat(product, wanted, turn)
         wanted = product
     assert quaternion == pytest.approx(wanted, abs=1e-9)
-    assert "MotionPhase" in next(t for t in imported.found.assumed if "18 s" in t)
+    assert "MotionPhase" in next(t for t in map(str, imported.found.assumed) if "18 s" in t)
 
 
 def test_rl_sar_names_a_motion_that_is_missing_or_none(tmp_path: Path) -> None:

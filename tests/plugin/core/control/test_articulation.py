@@ -557,7 +557,7 @@ def test_a_controller_whose_attach_fails_is_not_left_bound() -> None:
 def test_one_component_cannot_be_on_two_actors() -> None:
     _, robot = make_robot(arm(), PDController())
     _, other = make_robot(arm())
-    message = "robot.PDController already belongs to robot; … copy()"
+    message = "robot.PDController already belongs to robot; … copy"
     with refused(mjrig.BindingError, message):
         other.add_component(robot.components[0])
 

@@ -243,7 +243,7 @@ def test_a_snapshot_is_a_copy() -> None:
 
 
 def test_an_unbound_controller_says_that_it_has_no_setpoints() -> None:
-    message = "PDController is not bound: put … bind()"
+    message = "PDController is not bound: put … bind it"
     with refused(mjrig.BindingError, message):
         _ = PDController().setpoints
 

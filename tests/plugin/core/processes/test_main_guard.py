@@ -12,6 +12,7 @@ import pytest
 import mjrig
 from mjrig.core.processes.process_pool import is_unguarded
 from tests.campaign import Tally
+from tests.patience import PATIENCE
 from tests.plugin.lab.scenes import BUNDLED
 from tests.wording import matches
 
@@ -101,7 +102,7 @@ def outcome(tmp_path: Path, text: str, *, as_file: bool = True) -> tuple[int, li
         capture_output=True,
         text=True,
         cwd=tmp_path,
-        timeout=60,
+        timeout=PATIENCE,
     )
     return done.returncode, done.stdout.split("\n")[:-1], done.stderr
 

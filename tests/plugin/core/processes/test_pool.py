@@ -12,6 +12,7 @@ import pytest
 
 from mjrig.core.errors import MjrigError
 from mjrig.core.processes.process_pool import ProcessPool, cores
+from tests.patience import PATIENCE
 from tests.places import ROOT
 from tests.wording import regex
 
@@ -54,7 +55,7 @@ def is_running(pid: int) -> bool:
     return state != "Z"
 
 
-def until(condition: Callable[[], object], seconds: float = 30.0) -> bool:
+def until(condition: Callable[[], object], seconds: float = PATIENCE) -> bool:
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if condition():

@@ -111,23 +111,21 @@ def test_a_component_belongs_to_one_owner() -> None:
     Owner(clamps=[clamp])
     other = Owner()
     error = refused(other, lambda: other.assign({"clamps": [clamp]}))
-    assert matches(
-        str(error), "Owner.clamps: Clamp(limit=2) already belongs to Owner; pass … copy()"
-    )
+    assert matches(str(error), "Owner.clamps: Clamp(limit=2) already belongs to Owner; use … copy")
     assert error.at == (0,)
 
 
 def test_a_component_is_in_one_property_of_its_owner() -> None:
     owner = Owner(lag={"steps": 1})
     error = refused(owner, lambda: owner.assign({"spare": owner.lag}))
-    assert matches(str(error), "Owner.spare: Lag(steps=1) already belongs to Owner; pass … copy()")
+    assert matches(str(error), "Owner.spare: Lag(steps=1) already belongs to Owner; use … copy")
 
 
 def test_a_component_is_in_a_list_once() -> None:
     clamp = Clamp()
     owner = Owner()
     error = refused(owner, lambda: owner.assign({"clamps": [clamp, clamp]}))
-    assert matches(str(error), "Owner.clamps: has one component twice; … copy()")
+    assert matches(str(error), "Owner.clamps: has one component twice; … copy")
     assert clamp.label == "Clamp"
 
 
@@ -138,7 +136,7 @@ def test_an_item_is_appended_or_nothing_changes() -> None:
     assert [c.limit for c in owner.clamps] == [60.0, 20.0, 5.0]
     assert clamp.label == "Owner.clamps[1]"
     error = refused(owner, lambda: Owner.clamps.append(owner, clamp))
-    assert matches(str(error), "Owner.clamps: has one component twice; … copy()")
+    assert matches(str(error), "Owner.clamps: has one component twice; … copy")
     assert clamp.label == "Owner.clamps[1]"
     other = Clamp(limit=41)
     error = refused(owner, lambda: Owner.clamps.append(owner, other))

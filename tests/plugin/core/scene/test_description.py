@@ -12,6 +12,7 @@ from mjrig.core.errors import PropertyError
 from mjrig.core.scene.actor_description import ActorDescription
 from mjrig.core.scene.editing.scene import Actor
 from mjrig.core.scene.scene_description import Include, SceneDescription
+from tests.patience import PATIENCE
 from tests.wording import regex
 
 PART = "mjrig: 1\nactors: [{name: leg, model: leg.xml}]\n"
@@ -21,7 +22,7 @@ WHOLE = "mjrig: 1\ninclude: [part.yaml]\nactors: [{name: arm, model: arm.xml}]\n
 def names_in_a_new_process(statement: str) -> str:
     script = f"import sys; {statement}; print(*sorted(m for m in sys.modules if 'mjrig.' in m))"
     done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=PATIENCE, check=True
     )
     return done.stdout
 

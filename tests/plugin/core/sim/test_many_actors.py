@@ -490,7 +490,7 @@ def test_only_a_commanded_actor_acts(tmp_path: Path) -> None:
 class Notes:
     """An observer that notes nothing."""
 
-    looks_after = awaits_memory = False
+    looks_after = False
 
     def before_controls(self) -> None: ...
 

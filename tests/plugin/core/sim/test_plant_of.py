@@ -6,7 +6,7 @@ import pytest
 from mjrig.components import PDController
 from mjrig.core.control.plant import Plant
 from mjrig.core.sim.plant_parameters import disable_flags, model_hash, plant_of
-from mjrig.lab.replay.diagnosis.plant_differences import differences
+from mjrig.lab.replay.diagnosis.plant_hypotheses import differences
 from mjrig.lab.replay.plant_edit import CannotEdit, PlantEdit
 from tests.plugin.lab.replay.recorded import BIPED, biped
 from tests.worlds import hinge, make_robot, make_world, refused

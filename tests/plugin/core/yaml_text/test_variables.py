@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mjrig
@@ -350,11 +350,13 @@ DATA = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(DATA)
 def test_what_is_escaped_comes_back(data: Any) -> None:
     assert Resolved({"x": escaped(data)}, {}).data == {"x": data}
 
 
+@settings(deadline=None)
 @given(st.dictionaries(st.sampled_from(string.ascii_lowercase), DATA, max_size=5), DATA, DATA)
 def test_a_template_for_new_data_says_the_new_data(
     new: dict[str, Any], variable: Any, kept: Any

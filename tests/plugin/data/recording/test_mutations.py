@@ -28,6 +28,7 @@ from tests.components.importers.recordings.test_recordings import (
     motion,
     urlab_csv,
 )
+from tests.patience import PATIENCE
 from tests.plugin.data.recording import mutations
 from tests.plugin.data.recording.test_reading import same
 from tests.plugin.data.recording.ticking import Ticking
@@ -99,7 +100,7 @@ def killed(world: mjrig.World, path: Path) -> None:
     living = path.with_name("living.h5")
     with mjrig.Recorder(world, living):
         world.step(100)
-        end = time.monotonic() + 10.0
+        end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
             shutil.copy(living, path)
             try:

@@ -15,6 +15,7 @@ from mjrig.cli.main import main
 from mjrig.core.errors import MjrigError
 from mjrig.data.streams.sinks import Signals, Sink, sink_named
 from mjrig.data.streams.stream import WAITING, Stream
+from tests.patience import PATIENCE
 from tests.places import SCENES
 from tests.wording import mentions, regex
 
@@ -147,7 +148,7 @@ def test_a_client_of_foxglove_receives_the_signals(world: mjrig.World) -> None:
 
 def _advertised(socket: Any) -> dict[str, Any]:
     while True:
-        said = socket.recv(timeout=20)
+        said = socket.recv(timeout=PATIENCE)
         if isinstance(said, str) and json.loads(said).get("op") == "advertise":
             found: dict[str, Any] = json.loads(said)["channels"][0]
             return found

@@ -9,7 +9,8 @@ import pytest
 import mjrig
 from mjrig.components import PassthroughController, PDController
 from mjrig.core.findings import error, note, warning
-from mjrig.lab.check.preflight import exit_code, findings, report, report_data, rows
+from mjrig.lab.check.preflight import described, exit_code, findings, report, report_data, rows
+from mjrig.lab.report.content import GOOD, ReportFindings
 from tests.preflight import SOFT, edits, facts, findings_of, found, warnings
 from tests.wording import matches, mentions
 from tests.worlds import GRIPPER, MOTORS, ZOO, arm, hinge, make_robot, make_world, pd_of
@@ -151,19 +152,24 @@ def test_the_report_has_tables_execution_and_findings() -> None:
     xml = arm(MOTORS + '<position name="grip" tendon="cable" kp="40" forcerange="-1 1"/>')
     law = PDController(actuators=["a", "grip.*"], torque_limit=math.inf)
     text = report(make_world(xml, [law])).splitlines()
-    assert text[0].startswith("robot: 3 actuators, 1 ")
-    assert any(line.startswith("    b: ") for line in text)
-    assert any(matches(line, "    grip: drives … 'cable'…") for line in text)
-    assert "robot.PDController runs as python: requested" in text
-    assert text[-5] == "findings: 1 warning, 1 note"
-    assert text[-4].startswith("  warning [no-limit] robot.a: ")
-    assert matches(text[-3], "    fix: torque_limit: …")
-    assert matches(text[-2], "  note [no-limit] robot.b: … ctrlrange … forcerange")
+    assert text[0].endswith("findings: 1 warning, 1 note")
+    assert any(line.startswith("robot: 3 actuators, 1 ") for line in text)
+    assert any(line.startswith("  b: ") for line in text)
+    assert any(matches(line, "  grip: drives … 'cable'…") for line in text)
+    assert "  robot.PDController runs as python: requested" in text
+    assert text[-5] == "findings:"
+    assert text[-4].startswith("  1. warning [no-limit] robot.a: ")
+    assert matches(text[-3], "     fix: torque_limit: …")
+    assert matches(text[-2], "  2. note [no-limit] robot.b: … ctrlrange … forcerange")
 
 
 def test_a_report_without_findings_says_none() -> None:
     world = make_world(arm(), [PDController(**SOFT)])
-    assert report(world).endswith("findings: none")
+    result = described(world)
+    assert (result.verdict, result.tone) == ("findings: none", GOOD)
+    assert [
+        section.items for section in result.sections if isinstance(section, ReportFindings)
+    ] == [[]]
 
 
 def test_the_report_as_data_is_strict_json() -> None:

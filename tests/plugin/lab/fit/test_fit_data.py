@@ -166,7 +166,7 @@ def test_gains_that_change(scene: mjrig.Scene, recording: Recording) -> None:
     with refused(
         FitError,
         "walk.h5: the gains of 'robot' change at step 50 (0.1 s); a fit needs the same gains "
-        "throughout: of a log, --hint span=[FROM,TO] takes a part",
+        "throughout: a part of a log is selected with --hint span=[FROM,TO]",
     ):
         fit(scene, [changed], ["kp"])
 

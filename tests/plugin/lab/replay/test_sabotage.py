@@ -10,7 +10,7 @@ import yaml
 
 import mjrig
 from mjrig.cli.main import main
-from mjrig.lab.replay.diagnosis.joint_order import shifted
+from mjrig.lab.replay.diagnosis.order_hypotheses import shifted
 from tests.campaign import CAMPAIGN, SEED, Tally
 from tests.places import ROOT
 

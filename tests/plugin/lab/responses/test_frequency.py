@@ -86,9 +86,7 @@ def test_a_sine_that_has_not_swung_in_shows_nothing(tmp_path: Path) -> None:
     path = write_scene(tmp_path, hinge(), "{type: PDController, kp: 50, kv: 0.2}")
     (found,) = respond(path, signal=Signal(Kind.SINE, 0.1, 2.0, duration=2.0))
     assert found.measured is None
-    assert found.response.causes == (
-        "the sine has not swung in: no frequency response; test longer",
-    )
+    assert [cause.kind for cause in found.response.causes] == ["no frequency response"]
 
 
 def test_a_curve_that_never_falls_has_no_bandwidth_and_one_point_no_peak() -> None:

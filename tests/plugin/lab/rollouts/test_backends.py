@@ -13,6 +13,7 @@ import pytest
 import mjrig
 from mjrig.lab.rollouts import worker
 from mjrig.lab.rollouts.backends import Inline, Pool, drive, open_pool
+from tests.patience import PATIENCE
 from tests.plugin.lab.sweep.swept import refused
 
 Taken = list[str]
@@ -152,13 +153,13 @@ def test_tasks_on_threads_are_quiet_and_the_log_goes_on_afterwards(
     def task() -> None:
         with worker._quiet():
             inside.set()
-            may_end.wait(10.0)
+            may_end.wait(PATIENCE)
             logger.warning("from the task")
 
     with worker._quiet():
         other = threading.Thread(target=task)
         other.start()
-        inside.wait(10.0)
+        inside.wait(PATIENCE)
         logger.warning("from here")
     logger.warning("loud again")
     may_end.set()

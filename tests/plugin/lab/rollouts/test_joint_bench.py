@@ -38,7 +38,7 @@ def one(xml: str, controller: PDController, signal: Signal | None = None) -> Res
 
 
 def causes(xml: str, controller: PDController, signal: Signal | None = None) -> list[str]:
-    return [cause.partition(":")[0] for cause in one(xml, controller, signal).causes]
+    return [cause.kind for cause in one(xml, controller, signal).causes]
 
 
 def test_a_joint_of_known_inertia_overshoots_as_its_damping_ratio_says() -> None:
@@ -105,8 +105,12 @@ def test_gravity_is_named_with_its_share() -> None:
     found = one(ROD.format(joint=""), PDController(kp=100, kv=10), Signal(duration=3.0))
     assert found.metrics is not None and found.metrics.steady_state_error is not None
     assert found.metrics.steady_state_error < 0.0  # it hangs below
-    assert [c.partition(":")[0] for c in found.causes] == ["gravity sag"]
-    assert "at kp 100" in found.causes[0]
+    (cause,) = found.causes
+    assert (cause.kind, cause.where, cause.unit) == ("gravity sag", "robot.drive", "N·m")
+    assert cause.evidence["kp"] == 100
+    assert cause.evidence["error"] == -found.metrics.steady_state_error
+    assert cause.evidence["sag"] == pytest.approx(cause.evidence["error"], rel=0.01)
+    assert cause.here == pytest.approx(100 * cause.evidence["sag"])
 
 
 def test_saturation_is_named_first() -> None:
@@ -118,8 +122,9 @@ def test_saturation_is_named_first() -> None:
 
 def test_dry_friction_is_named() -> None:
     xml = hinge(joint='frictionloss="4"')  # it creeps, as MuJoCo's friction does
-    found = causes(xml, PDController(kp=50, kv=10), _LONG)
-    assert found == ["still moving after 4.68 s", "dry friction"]
+    moving, friction = one(xml, PDController(kp=50, kv=10), _LONG).causes
+    assert (moving.kind, friction.kind) == ("moving", "dry friction")
+    assert (moving.here, moving.unit) == (pytest.approx(4.68, abs=0.005), "s")
 
 
 def test_a_joint_limit_is_named() -> None:
@@ -145,25 +150,25 @@ def test_contact_of_a_running_robot_is_named_and_not_called_friction() -> None:
         recorder.take(world.time)
     (trace,) = recorder.traces()
     found = respond(world, robot, binding, trace, Signal(amplitude=0.1))
-    named = [c.partition(":")[0] for c in found.causes]
+    named = [cause.kind for cause in found.causes]
     assert "contact" in named and "dry friction" not in named
 
 
 def test_a_spring_is_named() -> None:
     xml = hinge(joint='stiffness="20"')
-    assert causes(xml, PDController(kp=50, kv=10), _LONG) == ["the joint's own spring"]
+    assert causes(xml, PDController(kp=50, kv=10), _LONG) == ["joint spring"]
 
 
 def test_a_damper_is_no_spring() -> None:
     xml = ROD.format(joint='damping="5"')
     found = causes(xml, PDController(kp=10, kv=20), Signal(duration=0.05))
-    assert "the joint's own spring" not in found
+    assert "joint spring" not in found
 
 
 def test_a_spring_of_a_tendon_is_not_the_joints_own() -> None:
     fixed = '<fixed stiffness="20" springlength="0"><joint joint="swing" coef="1"/></fixed>'
     xml = hinge().replace("</mujoco>", f"<tendon>{fixed}</tendon></mujoco>")
-    assert causes(xml, PDController(kp=50, kv=10), _LONG) == ["springs of tendons"]
+    assert causes(xml, PDController(kp=50, kv=10), _LONG) == ["tendon springs"]
 
 
 # Before and after the signal --------------------------------------------------------------------
@@ -207,9 +212,7 @@ def test_a_joint_that_never_rests_says_so_and_has_no_numbers() -> None:
 
 
 def test_without_stiffness_nothing_pulls() -> None:
-    assert one(hinge(), PDController(kp=0, kv=10)).causes == (
-        "kp is 0: no stiffness towards the target",
-    )
+    assert causes(hinge(), PDController(kp=0, kv=10)) == ["no stiffness"]
 
 
 def test_an_integral_removes_the_sag() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import mjrig
-from mjrig.lab.replay.replay_test import replay_score
+from mjrig.lab.replay.replay_test import ReplayTest
 from mjrig.lab.rollouts.experiment import Variation
 from mjrig.lab.rollouts.hosts import WorldHost
 from mjrig.lab.rollouts.joint_bench import Bench
@@ -93,16 +93,30 @@ def test_a_signal_has_the_numbers_of_the_bench(tmp_path: Path) -> None:
         assert found[name] == pytest.approx(getattr(metrics, name), rel=1e-12), name
 
 
-def test_what_never_rests_has_a_problem_and_times_as_long_as_the_run(tmp_path: Path) -> None:
-    scene = mjrig.Scene.load(hinge_scene(tmp_path))
+def test_what_never_rests_has_a_problem_and_no_metrics(tmp_path: Path) -> None:
+    host, found = undamped(hinge_scene(tmp_path))
+    assert found == {}
+    assert host.problems == ["drive is never at rest before the signal, in 30 s"]
+
+
+def test_what_never_rests_after_a_step_has_times_as_long_as_it_was_followed(tmp_path: Path) -> None:
+    host, found = undamped(hinge_scene(tmp_path), gravity=[0.0, 0.0, 0.0])
+    assert host.problems == [""]
+    assert found["rise_time"] == found["settling_time"] == pytest.approx(host.world.time - 0.24)
+
+
+def undamped(path: Path, **sim: object) -> tuple[WorldHost, dict[str, float]]:
+    """A step of a joint without damping: after it, it swings forever."""
+    scene = mjrig.Scene.load(path)
     scene.set("arm.PDController.kv", 0.0)
+    for name, value in sim.items():
+        scene.set(f"sim.{name}", value)
     test = SignalTest(Signal(Kind.STEP, 0.2, duration=0.3))
     world = mjrig.World(scene)
     test.prepare(world)
     host = WorldHost(world, "arm")
     (found,) = test.run(host, Randomisation(), [Variation()])
-    assert found["settling_time"] == 0.3
-    assert host.problems == ["drive is never at rest before the signal, in 30 s"]
+    return host, found
 
 
 def test_a_signal_begins_at_rest_and_a_step_is_followed_to_its_end(tmp_path: Path) -> None:
@@ -131,11 +145,11 @@ def test_a_pattern_that_no_joint_matches_is_refused(tmp_path: Path) -> None:
 def test_a_replay_is_scored_by_its_errors() -> None:
     scene = Path(str(files("mjrig.config").joinpath("scenes", "quadruped.yaml")))
     recording = Path(str(files("mjrig.assets").joinpath("walk", "walk.npz")))
-    world = mjrig.World(scene)
-    same = replay_score(world, recording)
+    world, plain = mjrig.World(scene), (Randomisation(), [Variation()])
+    (same,) = ReplayTest(recording).run(WorldHost(world, "quadruped"), *plain)
     assert (same["max_error"], same["rmse"], same["effort_rmse"], same["fell"]) == (0, 0, 0, 0)
     world["quadruped"].controllers[0].assign({"kv": 4.0})
-    softer = replay_score(world, recording)
+    (softer,) = ReplayTest(recording).run(WorldHost(world, "quadruped"), *plain)
     assert 0.0 < softer["rmse"] < softer["worst_rmse"] < softer["max_error"] < 1.0
     assert softer["velocity_rmse"] > 0.0
     assert softer["effort_rmse"] > 0.0

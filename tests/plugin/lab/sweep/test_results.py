@@ -5,13 +5,15 @@ import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import mjrig
-from mjrig.cli.sweep_command import table_of
+from mjrig.lab.report.content import BAD, GOOD, Plots, ReportCurves
 from mjrig.lab.rollouts.experiment import DIVERGED, FAILED, OK, Rollout, Variation
 from mjrig.lab.rollouts.results import Objective, Ranked, Results, ResultsFile
 from mjrig.lab.sweep.results_plot import heat_map, parallel_coordinates
+from mjrig.lab.sweep.sweep_report import described, ranking_table
 from tests.plugin.lab.sweep.swept import refused
 
 ABOUT = {"scene": "abc", "test": "FreeRun"}
@@ -199,8 +201,26 @@ def test_metrics_are_shown_in_the_units_of_responses() -> None:
         def mean(self, metric: str) -> float:
             return {"rise_time": 0.25, "overshoot": 0.125, "rmse": 0.5}[metric]
 
-    lines = table_of([Point({"kp": 3.0}, 1.5, ())], ("kp",), ("rise_time", "overshoot", "rmse"))
-    assert [line.split() for line in (lines[0], lines[-1])] == [
-        ["kp", "objective", "rise_time", "s", "overshoot", "%", "rmse"],
-        ["3", "1.5", "0.25", "12.5", "0.5"],
+    metrics = ("rise_time", "overshoot", "rmse")
+    table = ranking_table([Point({"kp": 3.0}, 1.5, ())], ("kp",), metrics)
+    assert table.heads == ("kp", "objective", "rise_time [s]", "overshoot [%]", "rmse [rad or m]")
+    assert table.cells == [("3", "1.5", "0.25", "12.5", "0.5")]
+
+
+def test_the_report_has_the_best_objective_at_each_value_of_a_parameter() -> None:
+    points: list[dict[str, object]] = [
+        {"a.kp": a, "a.kv": b} for a in (1.0, 2.0) for b in (3.0, 4.0)
     ]
+    ranking = sample(points, [0.4, 0.3, 0.1, 0.2]).ranking(GOAL)
+    report = described("Sweep", ranking, ("a.kp", "a.kv"), ("rmse",), "rmse")
+    assert report.tone == GOOD
+    (plots,) = (section for section in report.sections if isinstance(section, Plots))
+    curves = [figure.series[0] for figure in plots.figures if isinstance(figure, ReportCurves)]
+    np.testing.assert_array_equal(
+        [(c.x, c.y) for c in curves], [[[1, 2], [0.3, 0.1]], [[3, 4], [0.1, 0.2]]]
+    )
+
+
+def test_a_sweep_without_a_success_has_a_bad_verdict() -> None:
+    report = described("Sweep", [], ("a",), ("rmse",), "rmse")
+    assert (report.verdict, report.tone) == ("no point succeeded", BAD)

@@ -11,7 +11,7 @@ from random import Random
 from typing import Any
 
 import mjrig
-from mjrig.lab.replay.diagnosis.joint_order import shifted, with_order, with_signs
+from mjrig.lab.replay.diagnosis.order_hypotheses import shifted, with_order, with_signs
 from tests.plugin.lab.replay.sabotage.draft import Draft
 from tests.plugin.lab.replay.sabotage.fixtures import Fixture
 from tests.plugin.lab.replay.sabotage.policy_mistakes import spread, terms_of

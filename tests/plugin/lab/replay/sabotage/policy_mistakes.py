@@ -10,7 +10,7 @@ import yaml
 import mjrig
 from mjrig.core.patterns import Slots
 from mjrig.data.recording.readers import read_recording
-from mjrig.lab.replay.diagnosis.joint_order import mirrored
+from mjrig.lab.replay.diagnosis.order_hypotheses import mirrored
 from tests.plugin.lab.replay.sabotage.fixtures import Fixture
 from tests.plugin.lab.replay.sabotage.sabotaged import Mistake, Sabotaged, plain
 

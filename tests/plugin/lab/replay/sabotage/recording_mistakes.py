@@ -11,7 +11,12 @@ import mjrig
 from mjrig.core.control.plant import Plant
 from mjrig.data.recording.readers import read_recording
 from mjrig.data.recording.recording import ActorRecording, Recording
-from mjrig.lab.replay.diagnosis.joint_order import mirrored, shifted, with_quaternions, with_signs
+from mjrig.lab.replay.diagnosis.order_hypotheses import (
+    mirrored,
+    shifted,
+    with_quaternions,
+    with_signs,
+)
 from tests.plugin.lab.replay.sabotage.fixtures import Fixture
 from tests.plugin.lab.replay.sabotage.sabotaged import Mistake, Sabotaged, plain
 from tests.plugin.lab.replay.sabotage.world_mistakes import limit

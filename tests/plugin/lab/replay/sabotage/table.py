@@ -1,6 +1,6 @@
 """The sabotage table: every mistake, and what a finding must call it."""
 
-from mjrig.lab.replay.diagnosis.joint_order import with_names, with_order
+from mjrig.lab.replay.diagnosis.order_hypotheses import with_names, with_order
 from tests.plugin.lab.replay.sabotage.policy_mistakes import (
     action_clip,
     action_filter,

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 import mjrig
-from mjrig.lab.replay.diagnosis.joint_order import shifted
+from mjrig.lab.replay.diagnosis.order_hypotheses import shifted
 from tests.plugin.lab.replay.sabotage.fixtures import Fixture
 from tests.plugin.lab.replay.sabotage.sabotaged import (
     Mistake,

@@ -1,0 +1,126 @@
+"""Parameters of the body that are fitted to short predictions."""
+
+from dataclasses import dataclass, field, replace
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mjrig
+from mjrig.lab.replay.diagnosis.body_hypotheses import (
+    BodyFits,
+    _changed,
+    _of_kind,
+    _rounded,
+    state_edits,
+)
+from mjrig.lab.replay.diagnosis.predictions import ParameterFit
+from mjrig.lab.replay.diagnosis.replay_case import ReplayCase
+from tests.places import SCENES
+from tests.plugin.lab.replay.recorded import biped, from_world
+
+
+@dataclass
+class OneSided:
+    """Short predictions that only less of a parameter improves, as where a foot leaves the ground.
+
+    `promise` is what a step downwards would remove, `share` what the best fit removes.
+    """
+
+    pair: Any
+    size: float
+    promise_below: float
+    share: float
+    steps: list[float] = field(default_factory=list)
+
+    def miss(self) -> Any:
+        return np.full((4, 3), self.size)
+
+    def promise(self, apply: Any, undo: Any, step: float, before: Any) -> float:
+        self.steps.append(step)
+        return self.promise_below if step < 0.0 else 0.0
+
+    def fit(self, *_: Any, **__: Any) -> ParameterFit:
+        return ParameterFit(-0.5, self.size, self.size * (1.0 - self.share))
+
+    def efforts(self, miss: Any) -> Any:
+        return np.zeros(1000)
+
+
+def names(promise_below: float, share: float, size: float = 0.1) -> set[str]:
+    """What is named, with a recording that lists nothing."""
+    world = mjrig.World(SCENES / "quadruped_trot.yaml")
+    robot = next(iter(world.articulations.values()))
+
+    plant = SimpleNamespace(joints={}, overall={})
+    recorded = SimpleNamespace(plant=plant)
+    pair = SimpleNamespace(robot=robot, base=object(), joints=(), recorded=recorded)
+    segments: Any = OneSided(pair, size, promise_below, share)
+    return {finding.kind for finding, _ in BodyFits(segments, world).run()}
+
+
+@pytest.mark.parametrize(("promise", "fitted"), [(0.5, True), (0.03, True), (0.015, False)])
+def test_a_parameter_is_fitted_if_either_side_of_it_promises_something(
+    promise: float, fitted: bool
+) -> None:
+    assert ("gravity" in names(promise, 0.9)) == fitted
+
+
+@pytest.mark.parametrize(("share", "named"), [(0.25, False), (0.4, True)])
+def test_a_parameter_is_named_if_it_removes_a_third(share: float, named: bool) -> None:
+    assert ("gravity" in names(0.5, share)) == named
+
+
+@pytest.mark.parametrize("size", [1.2, 1.8])
+@pytest.mark.parametrize("share", [0.9, 0.994, 0.996])
+def test_gross_misses_are_explained_by_one_parameter_or_by_none(size: float, share: float) -> None:
+    kinds = names(0.5, share, size)
+    if share > 0.995:
+        assert len(kinds) == 1
+    else:
+        assert (len(kinds) > 1) == (size < 1.5)
+
+
+@pytest.mark.parametrize(("spread", "by_share"), [(1.8, False), (2.3, True)])
+def test_unlike_values_are_changed_by_a_share(spread: float, by_share: bool) -> None:
+    values = {"a": 1.0, "b": spread}
+    changed = _changed(values, 0.5)
+    assert changed == ({"a": 1.5, "b": 1.5 * spread} if by_share else {"a": 1.5, "b": spread + 0.5})
+
+
+@pytest.mark.parametrize(("new", "rounded"), [(1.5e-4, 1.5e-4), (0.6e-4, 0.0)])
+def test_a_value_that_is_nothing_next_to_the_one_here_is_zero(new: float, rounded: float) -> None:
+    assert _rounded(new, 1.0) == rounded
+
+
+@pytest.mark.parametrize("what", ["kp", "armature"])
+def test_changes_that_no_robot_has_are_beyond_twenty_times(what: str) -> None:
+    like, unlike = (_of_kind(what, "hinge", {"a": 90.0, "b": v}) for v in (90.0, 900.0))
+    assert (like.most, unlike.most) == (20.0 * 90.0, 20.0)
+    tiny = _of_kind(what, "hinge", {"a": 0.0})
+    assert tiny.most == 20.0 * 25.0 * {"kp": 1.0, "armature": 2e-3}[what]
+    assert (like.step, unlike.step) == ({"kp": 1.0, "armature": 2e-3}[what], 0.02)
+
+
+#: A step in which the source wrote a velocity, of 40.
+WRITTEN = 17
+
+
+@pytest.mark.parametrize(
+    ("jump", "count", "named"),
+    [(0.015, 1, True), (0.007, 1, False), (0.02, 5, True), (0.02, 7, False)],
+)
+def test_velocities_that_were_written_are_rare_jumps(jump: float, count: int, named: bool) -> None:
+    run = from_world(biped(), 41, drive=lambda step, world: None)
+    (actor,) = run.actors.values()
+    assert actor.qvel is not None
+    velocity = actor.qvel.copy()
+    # The step to a written velocity misses it, and so does the one that begins with it.
+    velocity[WRITTEN : WRITTEN + 2 * count : 2, -1] += jump
+    run = replace(run, actors={actor.name: replace(actor, qvel=velocity)})
+    found = mjrig.replay(run, biped(), diagnose=False)
+    assert found.comparison is not None
+    case = ReplayCase(run, biped(), "", found.comparison, 1e-3)
+    kinds = [f.kind for f in state_edits(case) if not isinstance(f, str)]
+    assert kinds == (["state edited by the source"] if named else [])

@@ -49,7 +49,7 @@ class OneSided:
         return np.zeros(1000)
 
 
-def fits(*outcome: float) -> BodyFits:
+def fits(size: float, promise_below: float, share: float, change: float = -0.5) -> BodyFits:
     """Fits to a recording that lists nothing."""
     world = mjrig.World(SCENES / "quadruped_trot.yaml")
     robot = next(iter(world.articulations.values()))
@@ -57,7 +57,7 @@ def fits(*outcome: float) -> BodyFits:
     plant = SimpleNamespace(joints={}, overall={})
     recorded = SimpleNamespace(plant=plant)
     pair = SimpleNamespace(robot=robot, base=object(), joints=(), recorded=recorded)
-    segments: Any = OneSided(pair, *outcome)
+    segments: Any = OneSided(pair, size, promise_below, share, change)
     return BodyFits(segments, world)
 
 
@@ -123,6 +123,27 @@ def test_fits_begin_at_changes_that_cover_what_robots_have(
     assert min(np.abs(scan)) == pytest.approx(least)
     inner = np.diff(scan)[np.sign(scan[1:]) == np.sign(scan[:-1])]
     assert inner.max() <= gap
+
+
+def test_the_best_two_properties_of_the_three_joints_that_are_pushed_most_are_fitted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    body, pushes = fits(0.1, 0.5, 0.9), [1.0, 7.0, 5.0, 6.0, 2.0, 3.0, 4.0]
+    joints = [SimpleNamespace(name=f"j{k}", kind="hinge", dof=slice(k, k + 1)) for k in range(7)]
+    body._pair.joints = [(None, joint) for joint in joints]  # type: ignore[misc, assignment]
+    segments: Any = body._segments
+    segments.efforts = lambda miss: np.array(pushes)
+    promises = iter([0.2, 0.2, 0.25, 0.3, *[0.5] * 9])  # of the first joint, one per side
+    segments.promise = lambda *_: next(promises)
+    asked: list[str] = []
+
+    def parameters(only: tuple[str, ...]) -> Any:
+        asked.extend(only)
+        return [replace(_of_kind("kv", "hinge", {only[0]: 1.0}), where=only[0])]
+
+    monkeypatch.setattr(body, "_of_joints", parameters)
+    assert [p.where for p in body._promising(segments.miss())] == ["j2", "j3"]
+    assert asked == ["j1", "j3", "j2"]
 
 
 @pytest.mark.parametrize(("spread", "by_share"), [(1.8, False), (2.3, True)])

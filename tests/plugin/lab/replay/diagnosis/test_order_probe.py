@@ -141,7 +141,9 @@ def test_a_run_misses_its_command_by_nine_tenths(error: float, misses: bool) -> 
 
 def test_the_command_of_a_probe_is_a_slow_walk_in_a_circle(tmp_path: Path) -> None:
     """Within what the policy was trained for; a circle of some metres fits 3 s."""
-    forward, sideways, turn = telling_command(POLICY) or ()
+    command = telling_command(POLICY)
+    assert command is not None
+    forward, sideways, turn = command
     assert 0.3 < forward < 0.8 and sideways == 0.0
     assert 1.0 < forward / turn < 2.5
     path = tmp_path / "policy.yaml"

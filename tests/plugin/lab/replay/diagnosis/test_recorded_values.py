@@ -135,7 +135,7 @@ def test_a_phase_is_on_the_unit_circle(radius: float, is_phase: bool) -> None:
 
 @pytest.mark.parametrize(("size", "turns"), [(0.07, False), (0.14, True)])
 def test_a_phase_turns_where_it_is_not_nearly_zero(size: float, turns: bool) -> None:
-    time = np.arange(20) * 0.02
+    time = np.linspace(0.0, 0.4, 20)
     values = size * np.stack([np.sin(9.0 * time), np.cos(9.0 * time)], axis=1)
     values /= np.abs(values).max(axis=1, keepdims=True) / size
     assert (observations._period(values, time, phase_term()) is not None) == turns

@@ -9,6 +9,7 @@ import pytest
 from mjrig.core.arrays import FloatArray
 from mjrig.lab.replay.diagnosis import observation_hypotheses as observations
 from mjrig.lab.replay.diagnosis import order_hypotheses as orders
+from mjrig.lab.replay.diagnosis import policy_case
 from mjrig.lab.replay.diagnosis import precision_hypotheses as precision
 from mjrig.lab.replay.diagnosis.action_hypotheses import (
     ActionLine,
@@ -177,3 +178,54 @@ def test_nearly_all_values_must_have_the_bits_of_a_precision(differ: int, named:
     case: Any = SimpleNamespace(said={"state": "float64"})
     ways = {"float32": [rounded], "float64": [exact]}
     assert bool(list(precision._found(case, "state", (recorded, ways)))) == named
+
+
+# Recomputed observations --------------------------------------------------------------------------
+
+
+class Counter:
+    """A policy that observes its sensors at every state that it is shown."""
+
+    needs_position_stage = False
+    ticks = 0
+
+    def __init__(self) -> None:
+        self.observation = np.ones(2)
+
+    def before_controls(self, time: float) -> None:
+        self.ticks += 1
+
+
+def recomputed(count: int, before: int, monkeypatch: pytest.MonkeyPatch) -> Recomputed:
+    """Of some recorded ticks; of some of them the step before was recorded too."""
+    for name in ("start", "_show", "_place"):
+        monkeypatch.setattr(policy_case, name, lambda *_: None)
+    ticks = SimpleNamespace(
+        step=10 * np.arange(1, count + 1),
+        observation=np.ones((count, 2)),
+        action=np.ones((count, 1)),
+    )
+    step = np.union1d(ticks.step, ticks.step[:before] - 1)
+    world = SimpleNamespace(data=SimpleNamespace(time=0.0), timestep=0.01)
+    case: Any = SimpleNamespace(
+        match=SimpleNamespace(recorded=SimpleNamespace(step=step)), ticks=ticks, policy=Counter(),
+        world=world, reads_sensors=True, recording=None, matches=[], shift=0,
+    )  # fmt: skip
+    found = policy_case.recompute(case)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(("before", "sharp"), [(12, 30), (20, 20)])
+def test_fifteen_ticks_are_enough_to_judge_sensors_by(
+    before: int, sharp: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Others show an older state; with fewer ticks they have to do."""
+    assert len(recomputed(30, before, monkeypatch).sharp) == sharp
+
+
+@pytest.mark.parametrize(("count", "compared"), [(300, 300), (600, 400)])
+def test_four_hundred_ticks_are_compared_at_most(
+    count: int, compared: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert len(recomputed(count, 0, monkeypatch).ticks) == compared

@@ -158,13 +158,17 @@ def test_a_value_that_is_nothing_next_to_the_one_here_is_zero(new: float, rounde
     assert _rounded(new, 1.0) == rounded
 
 
-@pytest.mark.parametrize("what", ["kp", "armature"])
-def test_changes_that_no_robot_has_are_beyond_twenty_times(what: str) -> None:
+@pytest.mark.parametrize(
+    ("what", "step"),
+    [("kp", 1.0), ("kv", 0.05), ("armature", 2e-3), ("damping", 0.02), ("frictionloss", 0.02),
+     ("stiffness", 0.2)],
+)  # fmt: skip
+def test_changes_that_no_robot_has_are_beyond_twenty_times(what: str, step: float) -> None:
     like, unlike = (_of_kind(what, "hinge", {"a": 90.0, "b": v}) for v in (90.0, 900.0))
     assert (like.most, unlike.most) == (20.0 * 90.0, 20.0)
     tiny = _of_kind(what, "hinge", {"a": 0.0})
-    assert tiny.most == 20.0 * 25.0 * {"kp": 1.0, "armature": 2e-3}[what]
-    assert (like.step, unlike.step) == ({"kp": 1.0, "armature": 2e-3}[what], 0.02)
+    assert tiny.most == 20.0 * 25.0 * step
+    assert (like.step, unlike.step) == (step, 0.02)
 
 
 #: A step in which the source wrote a velocity, of 40.

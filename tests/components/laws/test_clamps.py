@@ -65,6 +65,15 @@ def test_a_table_that_all_share_is_looked_up_like_several(shared: bool) -> None:
     assert in_space(table).limit(q) == pytest.approx([table_limit(0, v) for v in q])
 
 
+def test_a_table_of_one_position_is_a_step_behind_it() -> None:
+    table = in_space(PositionTable([1.0, 1.0], [3.0, 5.0]))
+    assert table.limit(np.array([0.0, 1.0, 1.1])).tolist() == [3.0, 3.0, 5.0]
+
+
+def test_a_table_of_no_actuators_has_no_limits() -> None:
+    assert in_space(PositionTable(X[0], Y[0]), 0).limit(np.zeros(0)).size == 0
+
+
 def test_a_table_needs_both_columns() -> None:
     for name in ("positions", "efforts"):
         half = PositionTable()
@@ -154,5 +163,7 @@ def test_a_clamp_with_code_of_its_own_runs_that_and_has_no_slopes(
 def test_equal_bounds_are_not_swapped_ones() -> None:
     clamp = in_space(Halved())
     clamp._check_bounds((np.zeros(3), np.zeros(3)), np.zeros(3))
+    with pytest.raises(PropertyError, match=r"bounds returned \(0, 1, 2\); return \(lowest"):
+        clamp._check_bounds((0, 1, 2), np.zeros(3))
     with pytest.raises(PropertyError, match="a lowest effort above the highest, at index 1"):
         clamp._check_bounds((np.array([0.0, 1.0, 1.0]), np.zeros(3)), np.zeros(3))

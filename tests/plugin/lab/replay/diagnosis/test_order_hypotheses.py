@@ -69,7 +69,11 @@ def test_sides_are_swapped_by_name(names: list[str], sides: str, order: list[int
 def test_quaternions_are_read_in_the_other_order(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(order_hypotheses, "with_quaternions", lambda _, order: order)
     base = SimpleNamespace(joints=[SimpleNamespace(kind="free")])
-    case: Any = SimpleNamespace(large_errors=[base], recording=None, reading=lambda *pair: pair)
-    readings = {finding.expected: order for finding, order in tried_quaternions(case)}
+    readings: dict[Any, Any] = {}
+    case: Any = SimpleNamespace(
+        large_errors=[base], recording=None,
+        reading=lambda finding, order: readings.update({finding.expected: order}),
+    )  # fmt: skip
+    list(tried_quaternions(case))
     assert "".join("xyzw"[i] for i in readings["x, y, z, w"]) == "wxyz"
     assert "".join("wxyz"[i] for i in readings["w, x, y, z"]) == "xyzw"

@@ -70,6 +70,11 @@ def test_a_table_of_one_position_is_a_step_behind_it() -> None:
     assert table.limit(np.array([0.0, 1.0, 1.1])).tolist() == [3.0, 3.0, 5.0]
 
 
+def test_one_actuator_has_a_table() -> None:
+    table = in_space(PositionTable(X[0], Y[0]), 1)
+    assert table.limit(np.array([1.0])) == pytest.approx([table_limit(0, 1.0)])
+
+
 def test_a_table_of_no_actuators_has_no_limits() -> None:
     assert in_space(PositionTable(X[0], Y[0]), 0).limit(np.zeros(0)).size == 0
 

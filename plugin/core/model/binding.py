@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, cached_property
 from itertools import accumulate
 from types import MappingProxyType
 from typing import Any, Final, overload
@@ -26,6 +26,7 @@ from mjrig.core.scene.pose import Rigid
 _TRN = mujoco.mjtTrn
 _JNT = mujoco.mjtJoint
 _JOINT_TRANSMISSIONS = (int(_TRN.mjTRN_JOINT), int(_TRN.mjTRN_JOINTINPARENT))
+_TENDON, _JOINT_WRAP = int(_TRN.mjTRN_TENDON), int(mujoco.mjtWrap.mjWRAP_JOINT)
 _TARGET = {
     int(_TRN.mjTRN_JOINT): "joint",
     int(_TRN.mjTRN_JOINTINPARENT): "joint",
@@ -115,6 +116,10 @@ class ActuatorBinding:
     alias: str = ""
     #: The motor that the scene names for its joint.
     motor: Motor | None = None
+    #: Whether actuators of tendons, sites or bodies can act on its joint too.
+    has_other_forces: bool = False
+    #: `actuatorgravcomp`: gravity compensation of its joint counts as actuator force.
+    counts_gravcomp: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -224,6 +229,24 @@ def describe_actuators(
     return found
 
 
+def joints_of_others(model: Any) -> npt.NDArray[np.bool_]:
+    """Which joints an actuator of something else than a joint can act on.
+
+    A fixed tendon acts on its joints, anything else wherever its path or contact is.
+    """
+    joints = np.zeros(model.njnt, np.bool_)
+    others = np.flatnonzero(~np.isin(model.actuator_trntype, _JOINT_TRANSMISSIONS))
+    for i in others.tolist():
+        wraps = slice(0)
+        if model.actuator_trntype[i] == _TENDON:
+            tendon = model.actuator_trnid[i, 0]
+            first = model.tendon_adr[tendon]
+            wraps = slice(first, first + model.tendon_num[tendon])
+        is_fixed = np.any(model.wrap_type[wraps] == _JOINT_WRAP)
+        joints[model.wrap_objid[wraps] if is_fixed else slice(None)] = True
+    return joints
+
+
 class _Reader:
     """A model whose arrays are fetched once: MuJoCo makes a new view every time."""
 
@@ -233,6 +256,10 @@ class _Reader:
     def __getattr__(self, name: str) -> Any:
         array = self.__dict__[name] = getattr(self.model, name)
         return array
+
+    @cached_property
+    def joints_of_others(self) -> npt.NDArray[np.bool_]:
+        return joints_of_others(self.model)
 
     def local(self, kind: Any, index: int) -> str:
         """The local name of an element; empty if it has none."""
@@ -335,6 +362,8 @@ def _describe(
         skip_reason=_skip_reason(kind, transmission, target, count, (scale, gain)),
         native_obstacle=obstacle,
         alias=alias,
+        has_other_forces=joint_id >= 0 and bool(read.joints_of_others[joint_id]),
+        counts_gravcomp=joint_id >= 0 and bool(read.jnt_actgravcomp[joint_id]),
     )
 
 

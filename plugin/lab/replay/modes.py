@@ -13,6 +13,7 @@ from mjrig.core.control.articulation import Articulation
 from mjrig.core.control.policy import PolicyComponent
 from mjrig.core.control.sampler import BindingReader, by_column
 from mjrig.core.errors import RecordingError
+from mjrig.core.findings import warning
 from mjrig.core.names import how_many, listed
 from mjrig.core.sim.world import World
 from mjrig.data.recording.recording import ActorRecording, Recording
@@ -352,12 +353,12 @@ def _suspect_order(
             "joint order probed",
             1.0,
             fix,
-            runs=suspicion(probes),
             joints=list(better.joints),
+            **suspicion(probes),
         )
         result.diagnosis.insert(0, finding)
     elif doubtful:
-        result.notes.append(doubtful)
+        result.notes.append(warning("unclear", actor.name, **doubtful).text)
 
 
 def _steps(world: World, recording: Recording | None, duration: float | None) -> int:

@@ -15,7 +15,7 @@ from mjrig.components.laws.clamps import (
     apply_clamp,
     twin,
 )
-from mjrig.components.laws.equations import Gains, Signals, pd, pid
+from mjrig.components.laws.equations import Gains, LawSignals, pd, pid
 from mjrig.components.laws.feedback import PID
 from mjrig.components.laws.pipeline_arrays import Operation
 from mjrig.core.arrays import FloatArray, as_slice
@@ -140,7 +140,7 @@ def _raw_effort(
     `commands` are position, velocity and feedforward, one after the other.
     """
     target_q, target_qd, feedforward = commands
-    signals = Signals(q, qd, target_q, target_qd, feedforward, 0.0)
+    signals = LawSignals(q, qd, target_q, target_qd, feedforward, 0.0)
     if integral is None:
         return np.asarray(pd(law._gains, signals))
     return np.asarray(pid(law._gains, signals, integral))

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from mjrig.components.laws.equations import (
-    MotorCurve,
-    MotorLine,
+    CurveLimit,
+    LineLimit,
     Segment,
     motor_curve,
     motor_line,
@@ -22,9 +22,9 @@ from mjrig.components.laws.law import PipelinePart
 from mjrig.components.laws.pipeline_arrays import Array, Operation, PipelineSpace, clip
 from mjrig.components.laws.tracing import (
     Evaluation,
-    Program,
-    Stage,
     Symbol,
+    TracedProgram,
+    UpdateStage,
     derivatives,
     looked_up,
 )
@@ -56,7 +56,7 @@ class Clamp(PipelinePart):
     def prepare(self) -> None:
         super().prepare()
         #: The bounds as symbols, and their calls, of the parameters of a revision.
-        self._traced: tuple[int, tuple[tuple[Any, Any], Program, Evaluation]] | None = None
+        self._traced: tuple[int, tuple[tuple[Any, Any], TracedProgram, Evaluation]] | None = None
 
     def equation(self, q: Any, qd: Any) -> tuple[Any, Any]:
         """Hook: the lowest and the highest effort as expressions of position and velocity.
@@ -66,14 +66,14 @@ class Clamp(PipelinePart):
         """
         raise NotImplementedError(f"{type(self).__name__} has no bounds(q, qd)")
 
-    def _trace(self) -> tuple[tuple[Any, Any], Program, Evaluation]:
+    def _trace(self) -> tuple[tuple[Any, Any], TracedProgram, Evaluation]:
         if self._traced is None or self._traced[0] != self._revision:
             space = self._space
             assert space is not None
             low, high = self.equation(
                 *(Symbol(space.shape, space.dtype, name=name) for name in ("q", "qd"))
             )
-            program = Program([low, high])
+            program = TracedProgram([low, high])
             self._traced = self._revision, ((low, high), program, Evaluation(program))
         return self._traced[1]
 
@@ -124,7 +124,7 @@ class Clamp(PipelinePart):
                 self._check_bounds(self.bounds(q, qd), effort)
             return [partial(apply_clamp, self, effort, q, qd, out)]
         calls, (low, high) = self._trace()[1].bind({"q": q, "qd": qd})
-        return [*calls[Stage.STEP], partial(clip, effort, low, high, out)]
+        return [*calls[UpdateStage.STEP], partial(clip, effort, low, high, out)]
 
     def over_rows(self, rows: int) -> Self:
         """A copy that applies to arrays (rows, n)."""
@@ -292,7 +292,7 @@ class DCMotor(Clamp):
             corner = limit * (one + ratio)
         plain = (saturation > 0.0) & ~np.isnan(ratio)
         #: The upper end of the range.
-        self._line = MotorLine(
+        self._line = LineLimit(
             one, -np.inf, most, saturation, limit, np.where(plain, corner, limit)
         )
         # One call for both ends: arrays (2, …, n), the upper end first.
@@ -382,7 +382,7 @@ class TorqueSpeedCurve(Clamp):
         with np.errstate(invalid="ignore"):  # inf − inf: no width
             width = space.motion_size(self.x2) - x1
         fading = (self._slope(limit, width) for limit in (driving, braking))
-        self._curve = MotorCurve(x1, driving, braking, *fading)
+        self._curve = CurveLimit(x1, driving, braking, *fading)
 
     @staticmethod
     def _slope(limit: Array, width: Array) -> Array:

@@ -19,7 +19,7 @@ from mjrig.components.laws.pipeline_arrays import Array, Operation, clip
 Calls = Callable[[Sequence[Array], Array], list[Operation]]
 
 
-class Stage(IntEnum):
+class UpdateStage(IntEnum):
     """When a value changes."""
 
     PARAMETERS = 0
@@ -34,7 +34,7 @@ class Symbol(NDArrayOperatorsMixin):
         self,
         shape: tuple[int, ...],
         dtype: Any,
-        stage: Stage = Stage.STEP,
+        stage: UpdateStage = UpdateStage.STEP,
         function: Any = None,
         arguments: tuple[Any, ...] = (),
         *,
@@ -45,14 +45,14 @@ class Symbol(NDArrayOperatorsMixin):
         self.function, self.arguments, self.name, self.array = function, arguments, name, array
 
     @classmethod
-    def of(cls, array: Array, stage: Stage = Stage.STEP) -> "Symbol":
+    def of(cls, array: Array, stage: UpdateStage = UpdateStage.STEP) -> "Symbol":
         """The present content of an array."""
         return cls(array.shape, array.dtype, stage, array=array)
 
     @property
     def is_own(self) -> bool:
         """Whether a call writes it in every step, so that it may be written to any array."""
-        return callable(self.function) and self.stage is Stage.STEP
+        return callable(self.function) and self.stage is UpdateStage.STEP
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         is_in_place = isinstance(options.pop("out", (self,))[0], Symbol)
@@ -80,13 +80,13 @@ class Symbol(NDArrayOperatorsMixin):
 
 def looked_up(calls: Calls, shape: tuple[int, ...], dtype: Any, *arguments: Symbol) -> Symbol:
     """A symbol whose value is written by other calls than one of a numpy function."""
-    return Symbol(shape, dtype, Stage.STEP, calls, arguments)
+    return Symbol(shape, dtype, UpdateStage.STEP, calls, arguments)
 
 
 def stored(value: Any, shape: tuple[int, ...], dtype: Any) -> Symbol:
     """A value that is copied in every step to an array of this type."""
     argument = value if isinstance(value, Symbol) else np.asarray(value, dtype)
-    return Symbol(shape, dtype, Stage.STEP, np.positive, (argument,))
+    return Symbol(shape, dtype, UpdateStage.STEP, np.positive, (argument,))
 
 
 def _choose(arguments: Sequence[Array], out: Array) -> list[Operation]:
@@ -123,7 +123,7 @@ def _maker(function: Any) -> Any:
     return function
 
 
-class Program:
+class TracedProgram:
     """The calls that compute results from named inputs, and the arrays in between."""
 
     def __init__(self, results: Sequence[Any]) -> None:
@@ -131,13 +131,18 @@ class Program:
         self._arrays: list[Any] = []
         self._inputs: dict[int, str] = {}
         #: Each: stage, function or what makes its calls, numbers of its arguments, and its own.
-        self._order: list[tuple[Stage, Any, list[int], int]] = []
+        self._order: list[tuple[UpdateStage, Any, list[int], int]] = []
         self._numbers: dict[int, int] = {}
         self._uses: dict[int, int] = {}
         for result in results:
             self._count(result)
         self._results = [self._number(result) for result in results]
         self._keep_alive = results  # the numbers are found by identity
+
+    @property
+    def inputs(self) -> Sequence[str]:
+        """Names of the inputs it needs."""
+        return tuple(self._inputs.values())
 
     def _count(self, value: Any) -> None:
         """Count how often symbols are used."""
@@ -206,22 +211,22 @@ class Program:
 class Evaluation:
     """A program that runs at once, on copies of its inputs; their shapes are always the same."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: TracedProgram) -> None:
         self._program = program
-        self._bound: dict[Any, tuple[list[Array], list[Operation], list[Any]]] = {}
+        self._bound: dict[Any, tuple[dict[str, Array], list[Operation], list[Any]]] = {}
 
     def __call__(self, inputs: Mapping[str, Array]) -> list[Any]:
         """The results for these inputs; they hold until the next evaluation."""
         dtype = inputs["q"].dtype
         bound = self._bound.get(dtype)
         if bound is None:
-            copies = {name: np.zeros_like(array) for name, array in inputs.items()}
+            copies = {name: np.zeros_like(inputs[name]) for name in self._program.inputs}
             calls, results = self._program.bind(copies)
             operations = [call for stage in calls for call in stage]
-            bound = self._bound[dtype] = list(copies.values()), operations, results
+            bound = self._bound[dtype] = copies, operations, results
         copied, operations, results = bound
-        for copy, array in zip(copied, inputs.values(), strict=True):
-            np.copyto(copy, array)
+        for name, copy in copied.items():
+            np.copyto(copy, inputs[name])
         for operation in operations:
             operation()
         return results

@@ -8,10 +8,10 @@ from mjrig.core.errors import RecordingError
 from mjrig.core.names import suggestion
 from mjrig.core.sim.world import World
 from mjrig.data.recording.recording import Recording
+from mjrig.lab.replay.comparison import TOLERANCE
 from mjrig.lab.replay.diagnosis.diagnose import diagnose_recording
 from mjrig.lab.replay.modes import judge_difference, replay_policy, replay_poses, replay_targets
 from mjrig.lab.replay.result import Replay
-from mjrig.lab.replay.settings import TOLERANCE, TRIALS
 from mjrig.lab.replay.source import as_recording, beginning, is_policy
 from mjrig.lab.replay.start_state import naming_memory
 
@@ -22,6 +22,8 @@ def has_ticks(recording: Recording) -> bool:
 
 
 MODES = ("targets", "kinematic", "policy")
+#: Perturbed runs of a policy besides the nominal one: each kind and direction once.
+TRIALS = 7
 Schedule = Sequence[tuple[float, Sequence[float]]]
 
 

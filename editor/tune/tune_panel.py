@@ -181,7 +181,8 @@ def _sweep_report(finished: Finished) -> Report:
     """The report of a sweep."""
     swept: Swept = finished.result
     metrics, why = swept.plan.experiment.scenario.metrics, swept.plan.why_not_batched
-    facts = [("points", str(len(swept.ranking))), *([("one world at a time", why)] if why else [])]
+    facts = [(tr("points"), str(len(swept.ranking)))]
+    facts += [(tr("one world at a time"), why)] if why else []
     names = swept.results.parameters
     return described("", swept.ranking, names, metrics, swept.objective.text, facts)
 

@@ -15,7 +15,7 @@ import numba
 import numba.extending
 
 from mjrig.components.laws import dry_friction, equations
-from mjrig.components.laws.equations import Gains, MotorCurve, MotorLine, Segment, Signals
+from mjrig.components.laws.equations import CurveLimits, Gains, LawSignals, MotorEnd, Segment
 
 _numba: Any = numba  # its types are incomplete
 carray, types = _numba.carray, _numba.types
@@ -154,7 +154,7 @@ def tick(address: int) -> int:
         gains = Gains(
             gain[KP, i], gain[KV, i], gain[CONSTANT, i], gain[KI, i], gain[INTEGRAL_MAX, i]
         )
-        signals = Signals(q, qd, target_q, target_qd, feedforward, dt)
+        signals = LawSignals(q, qd, target_q, target_qd, feedforward, dt)
         advanced = 0.0
         if sizes[HAS_INTEGRAL] > 0.0:
             advanced = _advanced_integral(gains, signals, integral[i])
@@ -179,12 +179,12 @@ def tick(address: int) -> int:
                 elif kinds[c] == DC_MOTOR:
                     stall, speed = limits[c, 0, i], limits[c, 1, i]
                     most, corner = limits[c, 2, i], limits[c, 3, i]
-                    above = MotorLine(1.0, -math.inf, most, stall, speed, corner)
-                    below = MotorLine(-1.0, -most, math.inf, stall, speed, corner)
+                    above = MotorEnd(1.0, -math.inf, most, stall, speed, corner)
+                    below = MotorEnd(-1.0, -most, math.inf, stall, speed, corner)
                     low, high = _motor_line(below, qd), _motor_line(above, qd)
                 elif kinds[c] == CURVE:
                     x1, driving, braking = limits[c, 0, i], limits[c, 1, i], limits[c, 2, i]
-                    curve = MotorCurve(x1, driving, braking, limits[c, 3, i], limits[c, 4, i])
+                    curve = CurveLimits(x1, driving, braking, limits[c, 3, i], limits[c, 4, i])
                     low, high = _motor_curve(curve, qd)
                 else:
                     high = look_up(table[at, 0, i], table[at, 1, i], q)

@@ -12,10 +12,9 @@ from mjrig.components.laws.clamps import (
     DCMotor,
     MaxEffort,
     TorqueSpeedCurve,
-    apply_clamp,
     twin,
 )
-from mjrig.components.laws.equations import Gains, Signals, pd, pid
+from mjrig.components.laws.equations import Gains, LawSignals, pd, pid
 from mjrig.components.laws.feedback import PID
 from mjrig.components.laws.pipeline_arrays import Operation
 from mjrig.core.arrays import FloatArray, as_slice
@@ -120,8 +119,7 @@ def native_effort_of(
     raw = _raw_effort(law, q, qd, lowered.commands(), integral)
     effort, acted = raw, []
     for clamp in pipe.clamps:
-        after = np.zeros(effort.shape)
-        apply_clamp(clamp, effort, q, qd, after)
+        after = np.clip(effort, *clamp.bounds(q, qd))
         acted.append(after != effort)
         effort = after
     factor = pipe.space.factor
@@ -140,7 +138,7 @@ def _raw_effort(
     `commands` are position, velocity and feedforward, one after the other.
     """
     target_q, target_qd, feedforward = commands
-    signals = Signals(q, qd, target_q, target_qd, feedforward, 0.0)
+    signals = LawSignals(q, qd, target_q, target_qd, feedforward, 0.0)
     if integral is None:
         return np.asarray(pd(law._gains, signals))
     return np.asarray(pid(law._gains, signals, integral))
@@ -177,9 +175,7 @@ class NativeEfforts(EffortLog):
         raw = _raw_effort(self._law, q, qd, self._commands(rows), integral)
         effort = raw
         for clamp in self._clamps:
-            after = np.zeros_like(effort)
-            apply_clamp(clamp.over_rows(len(raw)), effort, q, qd, after)
-            effort = after
+            effort = np.clip(effort, *clamp.over_rows(len(raw)).bounds(q, qd))
         return self._space.factor * raw, self._space.factor * effort
 
     def _commands(self, rows: StepRows) -> FloatArray:

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from mjrig.components.laws.equations import (
-    MotorCurve,
-    MotorLine,
+    CurveLimits,
+    MotorEnd,
     Segment,
     motor_curve,
     motor_line,
@@ -20,14 +20,7 @@ from mjrig.components.laws.equations import (
 )
 from mjrig.components.laws.law import PipelinePart
 from mjrig.components.laws.pipeline_arrays import Array, Operation, PipelineSpace, clip
-from mjrig.components.laws.tracing import (
-    Evaluation,
-    Program,
-    Stage,
-    Symbol,
-    derivatives,
-    looked_up,
-)
+from mjrig.components.laws.tracing import CallStage, EquationProgram, Symbol, derivatives, looked_up
 from mjrig.core.errors import PropertyError
 from mjrig.core.properties.collection_kinds import Samples
 from mjrig.core.properties.component import Component
@@ -56,31 +49,29 @@ class Clamp(PipelinePart):
     def prepare(self) -> None:
         super().prepare()
         #: The bounds as symbols, and their calls, of the parameters of a revision.
-        self._traced: tuple[int, tuple[tuple[Any, Any], Program, Evaluation]] | None = None
+        self._traced: tuple[int, tuple[tuple[Any, Any], EquationProgram]] | None = None
 
     def equation(self, q: Any, qd: Any) -> tuple[Any, Any]:
         """Hook: the lowest and the highest effort as expressions of position and velocity.
 
-        It is evaluated once for all steps: with operators and functions of numpy, without branches
-        on what changes.
+        It is evaluated with arrays, and once for all steps: with operators and functions of numpy,
+        without branches on what changes.
         """
         raise NotImplementedError(f"{type(self).__name__} has no bounds(q, qd)")
 
-    def _trace(self) -> tuple[tuple[Any, Any], Program, Evaluation]:
+    def _trace(self) -> tuple[tuple[Any, Any], EquationProgram]:
         if self._traced is None or self._traced[0] != self._revision:
             space = self._space
             assert space is not None
             low, high = self.equation(
                 *(Symbol(space.shape, space.dtype, name=name) for name in ("q", "qd"))
             )
-            program = Program([low, high])
-            self._traced = self._revision, ((low, high), program, Evaluation(program))
+            self._traced = self._revision, ((low, high), EquationProgram([low, high]))
         return self._traced[1]
 
     def bounds(self, q: Array, qd: Array) -> tuple[Array, Array]:
         """Lowest and highest effort at this state."""
-        low, high = self._trace()[2]({"q": q, "qd": qd})
-        return low, high
+        return self.equation(q, qd)
 
     @required("equation", "bounds")
     @fills("out")
@@ -124,7 +115,7 @@ class Clamp(PipelinePart):
                 self._check_bounds(self.bounds(q, qd), effort)
             return [partial(apply_clamp, self, effort, q, qd, out)]
         calls, (low, high) = self._trace()[1].bind({"q": q, "qd": qd})
-        return [*calls[Stage.STEP], partial(clip, effort, low, high, out)]
+        return [*calls[CallStage.STEP], partial(clip, effort, low, high, out)]
 
     def over_rows(self, rows: int) -> Self:
         """A copy that applies to arrays (rows, n)."""
@@ -292,9 +283,7 @@ class DCMotor(Clamp):
             corner = limit * (one + ratio)
         plain = (saturation > 0.0) & ~np.isnan(ratio)
         #: The upper end of the range.
-        self._line = MotorLine(
-            one, -np.inf, most, saturation, limit, np.where(plain, corner, limit)
-        )
+        self._line = MotorEnd(one, -np.inf, most, saturation, limit, np.where(plain, corner, limit))
         # One call for both ends: arrays (2, …, n), the upper end first.
         unbounded, ones = np.full_like(most, np.inf), [1] * (len(space.shape) - 1)
         self._ends = self._line._replace(
@@ -382,7 +371,7 @@ class TorqueSpeedCurve(Clamp):
         with np.errstate(invalid="ignore"):  # inf − inf: no width
             width = space.motion_size(self.x2) - x1
         fading = (self._slope(limit, width) for limit in (driving, braking))
-        self._curve = MotorCurve(x1, driving, braking, *fading)
+        self._curve = CurveLimits(x1, driving, braking, *fading)
 
     @staticmethod
     def _slope(limit: Array, width: Array) -> Array:
@@ -532,4 +521,5 @@ class PositionTable(Clamp):
 
     def limit(self, q: Array) -> Array:
         """L(q)."""
-        return self.bounds(q, q)[1].copy()
+        high: Array = self.equation(q, q)[1]
+        return high

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 
-class Signals(NamedTuple):
+class LawSignals(NamedTuple):
     """What a law is computed from."""
 
     q: Any
@@ -31,7 +31,7 @@ class Gains(NamedTuple):
     integral_max: Any
 
 
-class MotorLine(NamedTuple):
+class MotorEnd(NamedTuple):
     """Parameters of one end of the effort range of a DC motor: `sign` is 1 above and -1 below."""
 
     sign: Any
@@ -42,7 +42,7 @@ class MotorLine(NamedTuple):
     corner: Any
 
 
-class MotorCurve(NamedTuple):
+class CurveLimits(NamedTuple):
     """Parameters of a curve with a driving and a braking limit, and how they fade with speed."""
 
     x1: Any
@@ -79,29 +79,29 @@ def where(condition: Any, chosen: Any, otherwise: Any) -> Any:
 # Laws ---------------------------------------------------------------------------------------------
 
 
-def pd(p: Gains, x: Signals) -> Any:
+def pd(p: Gains, x: LawSignals) -> Any:
     """PD bracketed as in MuJoCo; the first half changes only with a command."""
     command = (p.kp * x.target_q + p.kv * x.target_qd) + (x.feedforward + p.constant)
     return command + (-p.kp * x.q + -p.kv * x.qd)
 
 
-def pd_textbook(p: Gains, x: Signals) -> Any:
+def pd_textbook(p: Gains, x: LawSignals) -> Any:
     """PD from left to right, as training stacks sum it."""
     return p.constant + x.feedforward + p.kp * (x.target_q - x.q) + p.kv * (x.target_qd - x.qd)
 
 
-def advanced_integral(p: Gains, x: Signals, integral: Any) -> Any:
+def advanced_integral(p: Gains, x: LawSignals, integral: Any) -> Any:
     """The integral of the position error after this step; its bound is the anti-windup."""
     return clip(integral + (x.target_q - x.q) * x.dt, -p.integral_max, p.integral_max)
 
 
-def pid(p: Gains, x: Signals, integral: Any) -> Any:
+def pid(p: Gains, x: LawSignals, integral: Any) -> Any:
     """PID bracketed as in MuJoCo."""
     command = (p.kp * x.target_q + p.kv * x.target_qd) + (x.feedforward + p.constant)
     return command + p.ki * integral + (-p.kp * x.q + -p.kv * x.qd)
 
 
-def pid_textbook(p: Gains, x: Signals, integral: Any) -> Any:
+def pid_textbook(p: Gains, x: LawSignals, integral: Any) -> Any:
     """PID from left to right."""
     proportional = p.constant + x.feedforward + p.kp * (x.target_q - x.q)
     return proportional + p.ki * integral + p.kv * (x.target_qd - x.qd)
@@ -110,13 +110,13 @@ def pid_textbook(p: Gains, x: Signals, integral: Any) -> Any:
 # Effort limits ------------------------------------------------------------------------------------
 
 
-def motor_line(p: MotorLine, qd: Any) -> Any:
+def motor_line(p: MotorEnd, qd: Any) -> Any:
     """One end of the effort range of a DC motor: saturation · (sign − v / velocity_limit)."""
     speed = clip(qd, -p.corner, p.corner) / p.velocity_limit
     return clip(p.saturation * (p.sign - speed), p.least, p.most)
 
 
-def motor_curve(p: MotorCurve, qd: Any) -> tuple[Any, Any]:
+def motor_curve(p: CurveLimits, qd: Any) -> tuple[Any, Any]:
     """Lowest and highest effort: the driving limit along the motion, else the braking one."""
     over = maximum(abs(qd) - p.x1, 0.0)
     drive = maximum(p.driving_slope * over + p.driving, 0.0)

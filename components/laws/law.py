@@ -9,12 +9,12 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from mjrig.components.laws.equations import Signals
+from mjrig.components.laws.equations import LawSignals
 from mjrig.components.laws.pipeline_arrays import Array, Operation, PipelineSpace, State
 from mjrig.components.laws.tracing import (
+    CallStage,
+    EquationProgram,
     Evaluation,
-    Program,
-    Stage,
     Symbol,
     derivatives,
     stored,
@@ -88,7 +88,7 @@ class PipelinePart(Component):
 _TARGETS = ("target_q", "target_qd", "feedforward")
 
 
-class LawInputs(Signals):
+class LawInputs(LawSignals):
     """What the equation of a law is written with: symbols; `dt` is a number."""
 
     _dtype: Any
@@ -103,10 +103,10 @@ class LawInputs(Signals):
             Symbol(
                 space.shape,
                 space.dtype,
-                Stage.COMMAND if name in _TARGETS else Stage.STEP,
+                CallStage.COMMAND if name in _TARGETS else CallStage.STEP,
                 name=name,
             )
-            for name in Signals._fields[:-1]
+            for name in LawSignals._fields[:-1]
         ]
         made = cls(*signals, float(dt))  # type: ignore[call-arg]
         made._dtype, made._state, made.kept = space.dtype, state, {}
@@ -144,7 +144,7 @@ class _Trace:
         is_ready = isinstance(effort, Symbol) and effort.is_own
         if not is_ready or any(effort is value for value in kept.values()):
             effort = stored(effort, space.shape, space.dtype)
-        self.effort, self.program = effort, Program([effort, *kept.values()])
+        self.effort, self.program = effort, EquationProgram([effort, *kept.values()])
         self.evaluate = Evaluation(self.program)
 
 
@@ -232,10 +232,10 @@ class Law(PipelinePart):
         trace = self._bind(q, qd, state, dt)
         outputs = [out, *(value for _, value in self._commits)]
         calls, _ = trace.program.bind(self._bound[1], outputs)
-        self._on_command = calls[Stage.COMMAND]
-        for call in (*calls[Stage.PARAMETERS], *self._on_command):
+        self._on_command = calls[CallStage.COMMAND]
+        for call in (*calls[CallStage.PARAMETERS], *self._on_command):
             call()
-        return calls[Stage.STEP]
+        return calls[CallStage.STEP]
 
     def _bind(self, q: Array, qd: Array, state: State, dt: float) -> _Trace:
         """The equation of the present parameters, with these inputs."""

@@ -19,7 +19,7 @@ from mjrig.components.laws.pipeline_arrays import Array, Operation, clip
 Calls = Callable[[Sequence[Array], Array], list[Operation]]
 
 
-class Stage(IntEnum):
+class CallStage(IntEnum):
     """When a value changes."""
 
     PARAMETERS = 0
@@ -34,7 +34,7 @@ class Symbol(NDArrayOperatorsMixin):
         self,
         shape: tuple[int, ...],
         dtype: Any,
-        stage: Stage = Stage.STEP,
+        stage: CallStage = CallStage.STEP,
         function: Any = None,
         arguments: tuple[Any, ...] = (),
         *,
@@ -45,14 +45,14 @@ class Symbol(NDArrayOperatorsMixin):
         self.function, self.arguments, self.name, self.array = function, arguments, name, array
 
     @classmethod
-    def of(cls, array: Array, stage: Stage = Stage.STEP) -> "Symbol":
+    def of(cls, array: Array, stage: CallStage = CallStage.STEP) -> "Symbol":
         """The present content of an array."""
         return cls(array.shape, array.dtype, stage, array=array)
 
     @property
     def is_own(self) -> bool:
         """Whether a call writes it in every step, so that it may be written to any array."""
-        return callable(self.function) and self.stage is Stage.STEP
+        return callable(self.function) and self.stage is CallStage.STEP
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         is_in_place = isinstance(options.pop("out", (self,))[0], Symbol)
@@ -78,15 +78,20 @@ class Symbol(NDArrayOperatorsMixin):
         raise TypeError("an equation cannot branch on a value that changes; use np.where")
 
 
-def looked_up(calls: Calls, shape: tuple[int, ...], dtype: Any, *arguments: Symbol) -> Symbol:
-    """A symbol whose value is written by other calls than one of a numpy function."""
-    return Symbol(shape, dtype, Stage.STEP, calls, arguments)
+def looked_up(calls: Calls, shape: tuple[int, ...], dtype: Any, *arguments: Any) -> Any:
+    """A symbol, or for given arrays an array, that other calls write than a numpy function's."""
+    if isinstance(arguments[0], Symbol):
+        return Symbol(shape, dtype, CallStage.STEP, calls, arguments)
+    out = np.zeros(shape, dtype)
+    for call in calls(arguments, out):
+        call()
+    return out
 
 
 def stored(value: Any, shape: tuple[int, ...], dtype: Any) -> Symbol:
     """A value that is copied in every step to an array of this type."""
     argument = value if isinstance(value, Symbol) else np.asarray(value, dtype)
-    return Symbol(shape, dtype, Stage.STEP, np.positive, (argument,))
+    return Symbol(shape, dtype, CallStage.STEP, np.positive, (argument,))
 
 
 def _choose(arguments: Sequence[Array], out: Array) -> list[Operation]:
@@ -123,7 +128,7 @@ def _maker(function: Any) -> Any:
     return function
 
 
-class Program:
+class EquationProgram:
     """The calls that compute results from named inputs, and the arrays in between."""
 
     def __init__(self, results: Sequence[Any]) -> None:
@@ -131,7 +136,7 @@ class Program:
         self._arrays: list[Any] = []
         self._inputs: dict[int, str] = {}
         #: Each: stage, function or what makes its calls, numbers of its arguments, and its own.
-        self._order: list[tuple[Stage, Any, list[int], int]] = []
+        self._order: list[tuple[CallStage, Any, list[int], int]] = []
         self._numbers: dict[int, int] = {}
         self._uses: dict[int, int] = {}
         for result in results:
@@ -206,7 +211,7 @@ class Program:
 class Evaluation:
     """A program that runs at once, on copies of its inputs; their shapes are always the same."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: EquationProgram) -> None:
         self._program = program
         self._bound: dict[Any, tuple[list[Array], list[Operation], list[Any]]] = {}
 

@@ -11,9 +11,9 @@ import pytest
 
 from mjrig.components import PD, Clamp, Law, MaxEffort, VoltageServo
 from mjrig.components.laws import equations
-from mjrig.components.laws.equations import Gains, MotorCurve, MotorLine, Segment, Signals
+from mjrig.components.laws.equations import CurveLimits, Gains, LawSignals, MotorEnd, Segment
 from mjrig.components.laws.pipeline import Pipeline
-from mjrig.components.laws.tracing import Program, Stage, Symbol, derivatives
+from mjrig.components.laws.tracing import CallStage, EquationProgram, Symbol, derivatives
 from mjrig.core.errors import PropertyError
 from mjrig.core.properties.per_actuator import PerActuator
 
@@ -110,12 +110,12 @@ def test_an_equation_of_a_subclass_has_no_other_form() -> None:
 
 def test_calls_run_as_rarely_as_their_inputs_change() -> None:
     gain, target = np.array([2.0, 3.0]), np.array([1.0, -1.0])
-    parameter = Symbol.of(gain, Stage.PARAMETERS)
-    command = Symbol((2,), float, Stage.COMMAND, name="target")
-    calls, _ = Program([-parameter * Symbol((2,), float, name="q") + parameter * command]).bind(
-        {"q": np.ones(2), "target": target}
-    )
-    assert [len(calls[stage]) for stage in Stage] == [1, 1, 2]
+    parameter = Symbol.of(gain, CallStage.PARAMETERS)
+    command = Symbol((2,), float, CallStage.COMMAND, name="target")
+    calls, _ = EquationProgram(
+        [-parameter * Symbol((2,), float, name="q") + parameter * command]
+    ).bind({"q": np.ones(2), "target": target})
+    assert [len(calls[stage]) for stage in CallStage] == [1, 1, 2]
 
 
 def test_a_servo_is_differentiated_like_its_equation() -> None:
@@ -144,7 +144,7 @@ def values(rng: np.random.Generator, count: int) -> Array:
 
 
 def law_of(equation: Any) -> Any:
-    return lambda *v: equation(Gains(*v[:5]), Signals(*v[5:11]), *v[11:])
+    return lambda *v: equation(Gains(*v[:5]), LawSignals(*v[5:11]), *v[11:])
 
 
 CASES = {
@@ -153,8 +153,8 @@ CASES = {
     "pid": (law_of(equations.pid), 12),
     "pid_textbook": (law_of(equations.pid_textbook), 12),
     "advanced_integral": (law_of(equations.advanced_integral), 12),
-    "motor_line": (lambda *v: equations.motor_line(MotorLine(*v[:6]), v[6]), 7),
-    "motor_curve": (lambda *v: equations.motor_curve(MotorCurve(*v[:5]), v[5]), 6),
+    "motor_line": (lambda *v: equations.motor_line(MotorEnd(*v[:6]), v[6]), 7),
+    "motor_curve": (lambda *v: equations.motor_curve(CurveLimits(*v[:5]), v[5]), 6),
     "table_limit": (lambda *v: equations.table_limit(Segment(*v[:4]), v[4]), 5),
 }
 
@@ -168,8 +168,8 @@ def test_traced_calls_have_the_bits_of_the_equation(name: str, dtype: Any) -> No
     inputs = {str(k): values(rng, 4000).astype(dtype) for k in range(count)}
     results = equation(*(Symbol((4000,), dtype, name=key) for key in inputs))
     results = results if isinstance(results, tuple) else (results,)
-    calls, arrays = Program(results).bind(inputs)
-    for call in calls[Stage.STEP]:
+    calls, arrays = EquationProgram(results).bind(inputs)
+    for call in calls[CallStage.STEP]:
         call()
     expected = equation(*inputs.values())
     expected = expected if isinstance(expected, tuple) else (expected,)
@@ -186,8 +186,8 @@ def test_the_kernel_has_the_bits_of_the_equation(name: str) -> None:
 
     equation, count = CASES[name]
     compiled = {
-        "motor_line": lambda *v: kernel._motor_line(MotorLine(*v[:6]), v[6]),
-        "motor_curve": lambda *v: kernel._motor_curve(MotorCurve(*v[:5]), v[5]),
+        "motor_line": lambda *v: kernel._motor_line(MotorEnd(*v[:6]), v[6]),
+        "motor_curve": lambda *v: kernel._motor_curve(CurveLimits(*v[:5]), v[5]),
         "table_limit": lambda *v: kernel._table_limit(Segment(*v[:4]), v[4]),
     }.get(name, law_of(getattr(kernel, f"_{name}", None)))
     rng = np.random.default_rng(7)
@@ -200,7 +200,9 @@ def test_the_kernel_has_the_bits_of_the_equation(name: str) -> None:
 
 
 def test_partial_calls_hold_the_arrays_they_were_bound_to() -> None:
-    calls, (result,) = Program([Symbol((2,), float, name="q") * 2.0]).bind({"q": np.ones(2)})
-    (call,) = calls[Stage.STEP]
+    calls, (result,) = EquationProgram([Symbol((2,), float, name="q") * 2.0]).bind(
+        {"q": np.ones(2)}
+    )
+    (call,) = calls[CallStage.STEP]
     assert isinstance(call, partial)
     assert call.args[-1] is result

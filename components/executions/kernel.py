@@ -15,7 +15,7 @@ import numba
 import numba.extending
 
 from mjrig.components.laws import dry_friction, equations
-from mjrig.components.laws.equations import CurveLimits, Gains, LawSignals, MotorEnd, Segment
+from mjrig.components.laws.equations import CurveLimit, Gains, LawSignals, LineLimit, Segment
 
 _numba: Any = numba  # its types are incomplete
 carray, types = _numba.carray, _numba.types
@@ -179,12 +179,12 @@ def tick(address: int) -> int:
                 elif kinds[c] == DC_MOTOR:
                     stall, speed = limits[c, 0, i], limits[c, 1, i]
                     most, corner = limits[c, 2, i], limits[c, 3, i]
-                    above = MotorEnd(1.0, -math.inf, most, stall, speed, corner)
-                    below = MotorEnd(-1.0, -most, math.inf, stall, speed, corner)
+                    above = LineLimit(1.0, -math.inf, most, stall, speed, corner)
+                    below = LineLimit(-1.0, -most, math.inf, stall, speed, corner)
                     low, high = _motor_line(below, qd), _motor_line(above, qd)
                 elif kinds[c] == CURVE:
                     x1, driving, braking = limits[c, 0, i], limits[c, 1, i], limits[c, 2, i]
-                    curve = CurveLimits(x1, driving, braking, limits[c, 3, i], limits[c, 4, i])
+                    curve = CurveLimit(x1, driving, braking, limits[c, 3, i], limits[c, 4, i])
                     low, high = _motor_curve(curve, qd)
                 else:
                     high = look_up(table[at, 0, i], table[at, 1, i], q)

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from mjrig.components.laws.equations import (
-    CurveLimits,
-    MotorEnd,
+    CurveLimit,
+    LineLimit,
     Segment,
     motor_curve,
     motor_line,
@@ -20,7 +20,7 @@ from mjrig.components.laws.equations import (
 )
 from mjrig.components.laws.law import PipelinePart
 from mjrig.components.laws.pipeline_arrays import Array, Operation, PipelineSpace, clip
-from mjrig.components.laws.tracing import CallStage, EquationProgram, Symbol, derivatives, looked_up
+from mjrig.components.laws.tracing import Symbol, TracedProgram, UpdateStage, derivatives, looked_up
 from mjrig.core.errors import PropertyError
 from mjrig.core.properties.collection_kinds import Samples
 from mjrig.core.properties.component import Component
@@ -49,7 +49,7 @@ class Clamp(PipelinePart):
     def prepare(self) -> None:
         super().prepare()
         #: The bounds as symbols, and their calls, of the parameters of a revision.
-        self._traced: tuple[int, tuple[tuple[Any, Any], EquationProgram]] | None = None
+        self._traced: tuple[int, tuple[tuple[Any, Any], TracedProgram]] | None = None
 
     def equation(self, q: Any, qd: Any) -> tuple[Any, Any]:
         """Hook: the lowest and the highest effort as expressions of position and velocity.
@@ -59,14 +59,14 @@ class Clamp(PipelinePart):
         """
         raise NotImplementedError(f"{type(self).__name__} has no bounds(q, qd)")
 
-    def _trace(self) -> tuple[tuple[Any, Any], EquationProgram]:
+    def _trace(self) -> tuple[tuple[Any, Any], TracedProgram]:
         if self._traced is None or self._traced[0] != self._revision:
             space = self._space
             assert space is not None
             low, high = self.equation(
                 *(Symbol(space.shape, space.dtype, name=name) for name in ("q", "qd"))
             )
-            self._traced = self._revision, ((low, high), EquationProgram([low, high]))
+            self._traced = self._revision, ((low, high), TracedProgram([low, high]))
         return self._traced[1]
 
     def bounds(self, q: Array, qd: Array) -> tuple[Array, Array]:
@@ -115,7 +115,7 @@ class Clamp(PipelinePart):
                 self._check_bounds(self.bounds(q, qd), effort)
             return [partial(apply_clamp, self, effort, q, qd, out)]
         calls, (low, high) = self._trace()[1].bind({"q": q, "qd": qd})
-        return [*calls[CallStage.STEP], partial(clip, effort, low, high, out)]
+        return [*calls[UpdateStage.STEP], partial(clip, effort, low, high, out)]
 
     def over_rows(self, rows: int) -> Self:
         """A copy that applies to arrays (rows, n)."""
@@ -283,7 +283,9 @@ class DCMotor(Clamp):
             corner = limit * (one + ratio)
         plain = (saturation > 0.0) & ~np.isnan(ratio)
         #: The upper end of the range.
-        self._line = MotorEnd(one, -np.inf, most, saturation, limit, np.where(plain, corner, limit))
+        self._line = LineLimit(
+            one, -np.inf, most, saturation, limit, np.where(plain, corner, limit)
+        )
         # One call for both ends: arrays (2, …, n), the upper end first.
         unbounded, ones = np.full_like(most, np.inf), [1] * (len(space.shape) - 1)
         self._ends = self._line._replace(
@@ -371,7 +373,7 @@ class TorqueSpeedCurve(Clamp):
         with np.errstate(invalid="ignore"):  # inf − inf: no width
             width = space.motion_size(self.x2) - x1
         fading = (self._slope(limit, width) for limit in (driving, braking))
-        self._curve = CurveLimits(x1, driving, braking, *fading)
+        self._curve = CurveLimit(x1, driving, braking, *fading)
 
     @staticmethod
     def _slope(limit: Array, width: Array) -> Array:

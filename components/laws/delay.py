@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from mjrig.components.laws.equations import arriving_row
 from mjrig.components.laws.pipeline_arrays import Array, PipelineSpace, State
-from mjrig.components.laws.tracing import CallStage, EquationProgram, Symbol
+from mjrig.components.laws.tracing import Symbol, TracedProgram, UpdateStage
 from mjrig.core.errors import PropertyError
 from mjrig.core.properties.collection_kinds import Vector
 from mjrig.core.properties.component import Component
@@ -248,10 +248,10 @@ class Delay(Component):
         reached = np.minimum(lags, oldest) if self._is_filling else lags
         size = 3 * count.size
         entries = arriving_row(Symbol.of(head), reached, rows) * size
-        calls, (self._entries,) = EquationProgram(
+        calls, (self._entries,) = TracedProgram(
             [entries + np.arange(size).reshape(3, *count.shape)]
         ).bind({})
-        self._find_entries = calls[CallStage.STEP]
+        self._find_entries = calls[UpdateStage.STEP]
         self._settled = (dt, state.version)
 
     def why_not_compiled(self) -> str:

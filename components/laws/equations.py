@@ -31,7 +31,7 @@ class Gains(NamedTuple):
     integral_max: Any
 
 
-class MotorEnd(NamedTuple):
+class LineLimit(NamedTuple):
     """Parameters of one end of the effort range of a DC motor: `sign` is 1 above and -1 below."""
 
     sign: Any
@@ -42,7 +42,7 @@ class MotorEnd(NamedTuple):
     corner: Any
 
 
-class CurveLimits(NamedTuple):
+class CurveLimit(NamedTuple):
     """Parameters of a curve with a driving and a braking limit, and how they fade with speed."""
 
     x1: Any
@@ -110,13 +110,13 @@ def pid_textbook(p: Gains, x: LawSignals, integral: Any) -> Any:
 # Effort limits ------------------------------------------------------------------------------------
 
 
-def motor_line(p: MotorEnd, qd: Any) -> Any:
+def motor_line(p: LineLimit, qd: Any) -> Any:
     """One end of the effort range of a DC motor: saturation · (sign − v / velocity_limit)."""
     speed = clip(qd, -p.corner, p.corner) / p.velocity_limit
     return clip(p.saturation * (p.sign - speed), p.least, p.most)
 
 
-def motor_curve(p: CurveLimits, qd: Any) -> tuple[Any, Any]:
+def motor_curve(p: CurveLimit, qd: Any) -> tuple[Any, Any]:
     """Lowest and highest effort: the driving limit along the motion, else the braking one."""
     over = maximum(abs(qd) - p.x1, 0.0)
     drive = maximum(p.driving_slope * over + p.driving, 0.0)

@@ -16,7 +16,7 @@ from mjrig.components.laws.equations import (
 )
 from mjrig.components.laws.law import Law, LawInputs
 from mjrig.components.laws.pipeline_arrays import Array, PipelineSpace, State
-from mjrig.components.laws.tracing import CallStage, Symbol
+from mjrig.components.laws.tracing import Symbol, UpdateStage
 from mjrig.core.properties.per_actuator import PerActuator, PerActuatorInput
 from mjrig.core.properties.scalar_kinds import Choice
 
@@ -89,7 +89,7 @@ class PD(Law):
         return (pd_textbook if self._is_textbook else pd)(self._symbols(), x)
 
     def _symbols(self) -> Gains:
-        return Gains(*(Symbol.of(array, CallStage.PARAMETERS) for array in self._live))
+        return Gains(*(Symbol.of(array, UpdateStage.PARAMETERS) for array in self._live))
 
     def why_not_native(self) -> str:
         if self.order is SumOrder.TEXTBOOK:

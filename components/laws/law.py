@@ -12,10 +12,10 @@ import numpy.typing as npt
 from mjrig.components.laws.equations import LawSignals
 from mjrig.components.laws.pipeline_arrays import Array, Operation, PipelineSpace, State
 from mjrig.components.laws.tracing import (
-    CallStage,
-    EquationProgram,
     Evaluation,
     Symbol,
+    TracedProgram,
+    UpdateStage,
     derivatives,
     stored,
 )
@@ -103,7 +103,7 @@ class LawInputs(LawSignals):
             Symbol(
                 space.shape,
                 space.dtype,
-                CallStage.COMMAND if name in _TARGETS else CallStage.STEP,
+                UpdateStage.COMMAND if name in _TARGETS else UpdateStage.STEP,
                 name=name,
             )
             for name in LawSignals._fields[:-1]
@@ -144,7 +144,7 @@ class _Trace:
         is_ready = isinstance(effort, Symbol) and effort.is_own
         if not is_ready or any(effort is value for value in kept.values()):
             effort = stored(effort, space.shape, space.dtype)
-        self.effort, self.program = effort, EquationProgram([effort, *kept.values()])
+        self.effort, self.program = effort, TracedProgram([effort, *kept.values()])
         self.evaluate = Evaluation(self.program)
 
 
@@ -232,10 +232,10 @@ class Law(PipelinePart):
         trace = self._bind(q, qd, state, dt)
         outputs = [out, *(value for _, value in self._commits)]
         calls, _ = trace.program.bind(self._bound[1], outputs)
-        self._on_command = calls[CallStage.COMMAND]
-        for call in (*calls[CallStage.PARAMETERS], *self._on_command):
+        self._on_command = calls[UpdateStage.COMMAND]
+        for call in (*calls[UpdateStage.PARAMETERS], *self._on_command):
             call()
-        return calls[CallStage.STEP]
+        return calls[UpdateStage.STEP]
 
     def _bind(self, q: Array, qd: Array, state: State, dt: float) -> _Trace:
         """The equation of the present parameters, with these inputs."""

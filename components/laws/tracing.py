@@ -19,7 +19,7 @@ from mjrig.components.laws.pipeline_arrays import Array, Operation, clip
 Calls = Callable[[Sequence[Array], Array], list[Operation]]
 
 
-class CallStage(IntEnum):
+class UpdateStage(IntEnum):
     """When a value changes."""
 
     PARAMETERS = 0
@@ -34,7 +34,7 @@ class Symbol(NDArrayOperatorsMixin):
         self,
         shape: tuple[int, ...],
         dtype: Any,
-        stage: CallStage = CallStage.STEP,
+        stage: UpdateStage = UpdateStage.STEP,
         function: Any = None,
         arguments: tuple[Any, ...] = (),
         *,
@@ -45,14 +45,14 @@ class Symbol(NDArrayOperatorsMixin):
         self.function, self.arguments, self.name, self.array = function, arguments, name, array
 
     @classmethod
-    def of(cls, array: Array, stage: CallStage = CallStage.STEP) -> "Symbol":
+    def of(cls, array: Array, stage: UpdateStage = UpdateStage.STEP) -> "Symbol":
         """The present content of an array."""
         return cls(array.shape, array.dtype, stage, array=array)
 
     @property
     def is_own(self) -> bool:
         """Whether a call writes it in every step, so that it may be written to any array."""
-        return callable(self.function) and self.stage is CallStage.STEP
+        return callable(self.function) and self.stage is UpdateStage.STEP
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         is_in_place = isinstance(options.pop("out", (self,))[0], Symbol)
@@ -81,7 +81,7 @@ class Symbol(NDArrayOperatorsMixin):
 def looked_up(calls: Calls, shape: tuple[int, ...], dtype: Any, *arguments: Any) -> Any:
     """A symbol, or for given arrays an array, that other calls write than a numpy function's."""
     if isinstance(arguments[0], Symbol):
-        return Symbol(shape, dtype, CallStage.STEP, calls, arguments)
+        return Symbol(shape, dtype, UpdateStage.STEP, calls, arguments)
     out = np.zeros(shape, dtype)
     for call in calls(arguments, out):
         call()
@@ -91,7 +91,7 @@ def looked_up(calls: Calls, shape: tuple[int, ...], dtype: Any, *arguments: Any)
 def stored(value: Any, shape: tuple[int, ...], dtype: Any) -> Symbol:
     """A value that is copied in every step to an array of this type."""
     argument = value if isinstance(value, Symbol) else np.asarray(value, dtype)
-    return Symbol(shape, dtype, CallStage.STEP, np.positive, (argument,))
+    return Symbol(shape, dtype, UpdateStage.STEP, np.positive, (argument,))
 
 
 def _choose(arguments: Sequence[Array], out: Array) -> list[Operation]:
@@ -128,7 +128,7 @@ def _maker(function: Any) -> Any:
     return function
 
 
-class EquationProgram:
+class TracedProgram:
     """The calls that compute results from named inputs, and the arrays in between."""
 
     def __init__(self, results: Sequence[Any]) -> None:
@@ -136,7 +136,7 @@ class EquationProgram:
         self._arrays: list[Any] = []
         self._inputs: dict[int, str] = {}
         #: Each: stage, function or what makes its calls, numbers of its arguments, and its own.
-        self._order: list[tuple[CallStage, Any, list[int], int]] = []
+        self._order: list[tuple[UpdateStage, Any, list[int], int]] = []
         self._numbers: dict[int, int] = {}
         self._uses: dict[int, int] = {}
         for result in results:
@@ -211,7 +211,7 @@ class EquationProgram:
 class Evaluation:
     """A program that runs at once, on copies of its inputs; their shapes are always the same."""
 
-    def __init__(self, program: EquationProgram) -> None:
+    def __init__(self, program: TracedProgram) -> None:
         self._program = program
         self._bound: dict[Any, tuple[list[Array], list[Operation], list[Any]]] = {}
 

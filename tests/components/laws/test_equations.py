@@ -11,9 +11,9 @@ import pytest
 
 from mjrig.components import PD, Clamp, Law, MaxEffort, VoltageServo
 from mjrig.components.laws import equations
-from mjrig.components.laws.equations import CurveLimits, Gains, LawSignals, MotorEnd, Segment
+from mjrig.components.laws.equations import CurveLimit, Gains, LawSignals, LineLimit, Segment
 from mjrig.components.laws.pipeline import Pipeline
-from mjrig.components.laws.tracing import CallStage, EquationProgram, Symbol, derivatives
+from mjrig.components.laws.tracing import Symbol, TracedProgram, UpdateStage, derivatives
 from mjrig.core.errors import PropertyError
 from mjrig.core.properties.per_actuator import PerActuator
 
@@ -110,12 +110,12 @@ def test_an_equation_of_a_subclass_has_no_other_form() -> None:
 
 def test_calls_run_as_rarely_as_their_inputs_change() -> None:
     gain, target = np.array([2.0, 3.0]), np.array([1.0, -1.0])
-    parameter = Symbol.of(gain, CallStage.PARAMETERS)
-    command = Symbol((2,), float, CallStage.COMMAND, name="target")
-    calls, _ = EquationProgram(
+    parameter = Symbol.of(gain, UpdateStage.PARAMETERS)
+    command = Symbol((2,), float, UpdateStage.COMMAND, name="target")
+    calls, _ = TracedProgram(
         [-parameter * Symbol((2,), float, name="q") + parameter * command]
     ).bind({"q": np.ones(2), "target": target})
-    assert [len(calls[stage]) for stage in CallStage] == [1, 1, 2]
+    assert [len(calls[stage]) for stage in UpdateStage] == [1, 1, 2]
 
 
 def test_a_servo_is_differentiated_like_its_equation() -> None:
@@ -153,8 +153,8 @@ CASES = {
     "pid": (law_of(equations.pid), 12),
     "pid_textbook": (law_of(equations.pid_textbook), 12),
     "advanced_integral": (law_of(equations.advanced_integral), 12),
-    "motor_line": (lambda *v: equations.motor_line(MotorEnd(*v[:6]), v[6]), 7),
-    "motor_curve": (lambda *v: equations.motor_curve(CurveLimits(*v[:5]), v[5]), 6),
+    "motor_line": (lambda *v: equations.motor_line(LineLimit(*v[:6]), v[6]), 7),
+    "motor_curve": (lambda *v: equations.motor_curve(CurveLimit(*v[:5]), v[5]), 6),
     "table_limit": (lambda *v: equations.table_limit(Segment(*v[:4]), v[4]), 5),
 }
 
@@ -168,8 +168,8 @@ def test_traced_calls_have_the_bits_of_the_equation(name: str, dtype: Any) -> No
     inputs = {str(k): values(rng, 4000).astype(dtype) for k in range(count)}
     results = equation(*(Symbol((4000,), dtype, name=key) for key in inputs))
     results = results if isinstance(results, tuple) else (results,)
-    calls, arrays = EquationProgram(results).bind(inputs)
-    for call in calls[CallStage.STEP]:
+    calls, arrays = TracedProgram(results).bind(inputs)
+    for call in calls[UpdateStage.STEP]:
         call()
     expected = equation(*inputs.values())
     expected = expected if isinstance(expected, tuple) else (expected,)
@@ -186,8 +186,8 @@ def test_the_kernel_has_the_bits_of_the_equation(name: str) -> None:
 
     equation, count = CASES[name]
     compiled = {
-        "motor_line": lambda *v: kernel._motor_line(MotorEnd(*v[:6]), v[6]),
-        "motor_curve": lambda *v: kernel._motor_curve(CurveLimits(*v[:5]), v[5]),
+        "motor_line": lambda *v: kernel._motor_line(LineLimit(*v[:6]), v[6]),
+        "motor_curve": lambda *v: kernel._motor_curve(CurveLimit(*v[:5]), v[5]),
         "table_limit": lambda *v: kernel._table_limit(Segment(*v[:4]), v[4]),
     }.get(name, law_of(getattr(kernel, f"_{name}", None)))
     rng = np.random.default_rng(7)
@@ -200,9 +200,7 @@ def test_the_kernel_has_the_bits_of_the_equation(name: str) -> None:
 
 
 def test_partial_calls_hold_the_arrays_they_were_bound_to() -> None:
-    calls, (result,) = EquationProgram([Symbol((2,), float, name="q") * 2.0]).bind(
-        {"q": np.ones(2)}
-    )
-    (call,) = calls[CallStage.STEP]
+    calls, (result,) = TracedProgram([Symbol((2,), float, name="q") * 2.0]).bind({"q": np.ones(2)})
+    (call,) = calls[UpdateStage.STEP]
     assert isinstance(call, partial)
     assert call.args[-1] is result

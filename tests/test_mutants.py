@@ -16,6 +16,8 @@ TOOL = ROOT / "tools" / "mutants.py"
 pytestmark = pytest.mark.skipif(not TOOL.is_file(), reason="there is no checkout beside the tests")
 
 LEVELS = """
+from functools import cache
+
 from toy.units import SCALE
 
 LIMIT = 10.0
@@ -23,6 +25,7 @@ UNUSED = 3
 MARGINS = {"low": 0.1}
 HALF_LIMIT = LIMIT / 2
 FORMAT = 7
+OFFSET = 4.0
 
 
 def is_high(value: float) -> bool:
@@ -39,12 +42,17 @@ def half() -> float:
 
 def code() -> int:
     return FORMAT
+
+
+@cache
+def offset() -> float:
+    return OFFSET
 """
 TESTS = """
 import subprocess
 import sys
 
-from toy.levels import code, half, is_high, is_low
+from toy.levels import code, half, is_high, is_low, offset
 
 
 def test_high():
@@ -68,6 +76,11 @@ def test_half():
 
 def test_code():
     assert code()
+    assert offset() > 0.0
+
+
+def test_a_cached_offset():
+    assert offset() == 4.0
 """
 EXEMPT = """
 [classes]
@@ -128,6 +141,7 @@ def test_held_constants_are_told_from_others(toy: Path) -> None:
     printed = _run(toy)
     high = ("held", "test_levels.py::test_high")
     child = ("held", "test_levels.py::test_half_in_a_child_process")
+    cached = ("held", "test_levels.py::test_a_cached_offset")
     survived = ("survived", "")
     assert _results(toy) == {
         "SCALE": {"×2": high, "÷2": high},
@@ -135,9 +149,10 @@ def test_held_constants_are_told_from_others(toy: Path) -> None:
         "UNUSED": {"×2": ("no test", ""), "÷2": ("no test", "")},
         "MARGINS[0.1]": {"×2": survived, "÷2": ("held", "test_levels.py::test_low")},
         "HALF_LIMIT": {"×2": child, "÷2": child},
+        "OFFSET": {"×2": cached, "÷2": cached},
     }
     counts = printed.splitlines()[-1].split()
-    assert counts == ["toy", "6", "1", "3", "1", "0", "1", "0"]
+    assert counts == ["toy", "7", "1", "4", "1", "0", "1", "0"]
     assert {f: f.read_bytes() for f in toy.rglob("*.py")} == before
 
 
@@ -149,7 +164,7 @@ def test_results_are_kept_until_a_test_changes(toy: Path) -> None:
     printed = _run(toy)
     assert "MARGINS[0.1] ×2: held" in printed
     assert "LIMIT" not in printed  # held: not tried again
-    assert _run(toy, "--report").splitlines()[-1].split()[3] == "4"
+    assert _run(toy, "--report").splitlines()[-1].split()[3] == "5"
 
 
 def test_operators_are_changed_on_request(tool: ModuleType) -> None:

@@ -65,6 +65,8 @@ class Source:
 
 
 Functions = (ast.FunctionDef, ast.AsyncFunctionDef)
+#: Stands for the statements of a cached function: the test that runs them is not the only one.
+CACHED = ("", 0, 0)
 Symbol = tuple[str, str]  # module and name; ("", name) is an attribute of anything
 
 
@@ -96,6 +98,8 @@ def _read(source: Source, node: ast.AST, found: set[tuple[str, int, int]]) -> li
     above = [node, *source.above(node)]
     functions = [n for n in above if isinstance(n, Functions)]
     statement = next(n for n in above if isinstance(n, ast.stmt))
+    if any("cache" in ast.unparse(d) for f in functions for d in f.decorator_list):
+        found.add(CACHED)
     if functions and statement is not functions[0]:
         found.add((source.name, statement.lineno, statement.col_offset))
     elif functions:  # a default or a decorator
@@ -338,7 +342,7 @@ class Package:
         )
         statements = self._statements()
         probes: dict[str, Any] = defaultdict(lambda: {"probes": []})
-        for module, line, column in set().union(*statements.values()):
+        for module, line, column in set().union(*statements.values()) - {CACHED}:
             probes[module]["probes"].append((line, column))
         with tempfile.NamedTemporaryFile("r", prefix="mutants-") as track:
             plan = {"modules": probes, "track": track.name}
@@ -359,6 +363,7 @@ class Package:
             tests = set().union(*(tests_of[f"{m}:{line}:{c}"] for m, line, c in places), ())
             whole = [t for test in tests if "::" not in test for t in in_file[test]]
             others = [t for t in self._data["map"].get(key, ()) if _file_of(t) not in changed]
+            whole += passed if CACHED in places else []
             runnable = {t for t in [*tests, *whole] if t in outcome.durations} - failures
             self._data["map"][key] = sorted({*others, *runnable})
         times = {t: s for t, s in self._data["times"].items() if _file_of(t) not in changed}

@@ -144,6 +144,11 @@ class TracedProgram:
         self._results = [self._number(result) for result in results]
         self._keep_alive = results  # the numbers are found by identity
 
+    @property
+    def inputs(self) -> Sequence[str]:
+        """Names of the inputs it needs."""
+        return tuple(self._inputs.values())
+
     def _count(self, value: Any) -> None:
         """Count how often symbols are used."""
         self._uses[id(value)] = self._uses.get(id(value), 0) + 1
@@ -213,20 +218,20 @@ class Evaluation:
 
     def __init__(self, program: TracedProgram) -> None:
         self._program = program
-        self._bound: dict[Any, tuple[list[Array], list[Operation], list[Any]]] = {}
+        self._bound: dict[Any, tuple[dict[str, Array], list[Operation], list[Any]]] = {}
 
     def __call__(self, inputs: Mapping[str, Array]) -> list[Any]:
         """The results for these inputs; they hold until the next evaluation."""
         dtype = inputs["q"].dtype
         bound = self._bound.get(dtype)
         if bound is None:
-            copies = {name: np.zeros_like(array) for name, array in inputs.items()}
+            copies = {name: np.zeros_like(inputs[name]) for name in self._program.inputs}
             calls, results = self._program.bind(copies)
             operations = [call for stage in calls for call in stage]
-            bound = self._bound[dtype] = list(copies.values()), operations, results
+            bound = self._bound[dtype] = copies, operations, results
         copied, operations, results = bound
-        for copy, array in zip(copied, inputs.values(), strict=True):
-            np.copyto(copy, array)
+        for name, copy in copied.items():
+            np.copyto(copy, inputs[name])
         for operation in operations:
             operation()
         return results

@@ -31,7 +31,6 @@ from mjrig.cli.options import (
 )
 from mjrig.cli.terminal import command_line
 from mjrig.core.errors import MjrigError, RecordingError
-from mjrig.lab.replay.settings import TOLERANCE, TRIALS
 
 if TYPE_CHECKING:
     from mjrig.lab.replay.result import Replay
@@ -80,7 +79,7 @@ class ReplayOptions(ExecutionOptions, OverrideOptions, HintOptions):
         min=0.0,
     )
     tolerance = FloatOption(
-        TOLERANCE,
+        1e-3,
         "largest position error that still counts as a match",
         "X",
         unit="rad or m",
@@ -108,7 +107,7 @@ class ReplayOptions(ExecutionOptions, OverrideOptions, HintOptions):
     )
     schedule = Parsed(_schedule, "commands by start time: 0:0,0,0;1:0.5,0,0", "T:VX,VY,WZ;…")
     trials = OptionalIntOption(
-        None, "perturbed runs of a policy besides the nominal one", "N", otherwise=str(TRIALS)
+        None, "perturbed runs of a policy besides the nominal one", "N", otherwise="7"
     )
     seed = OptionalIntOption(
         None, "random seed for the perturbations", otherwise="the recording's, or 0"

@@ -73,7 +73,7 @@ def meant(name: str, properties: Collection[str]) -> str | None:
     return next((known for known in _KNOWN.get(word, ()) if known in properties), None)
 
 
-def hint(name: str, properties: Collection[str], *, label: str = "available") -> str:
+def near_names(name: str, properties: Collection[str], *, label: str = "available") -> str:
     """As `suggestion`, for the name of a property or gain: what other tools call it comes first."""
     known = meant(name, properties)
     return f"did you mean {known!r}?" if known else suggestion(name, properties, label=label)

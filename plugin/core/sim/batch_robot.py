@@ -17,7 +17,7 @@ from mjrig.core.control.setpoints import FEEDFORWARD, POSITION, VELOCITY, row_of
 from mjrig.core.errors import AttributeNameError, ExecutionError, PropertyError
 from mjrig.core.model.binding import BindingTable
 from mjrig.core.properties.per_actuator import DEFAULT
-from mjrig.core.properties.synonyms import hint
+from mjrig.core.properties.synonyms import near_names
 
 
 class BatchController(CheckedAttributes):
@@ -82,7 +82,7 @@ class BatchController(CheckedAttributes):
         changed = {name: array.copy() for name, array in self._gains.items()}
         for name, value in values.items():
             if name not in changed:
-                near = hint(name, changed, label="has")
+                near = near_names(name, changed, label="has")
                 raise PropertyError(f"{self._controller.label} has no gain {name!r}; {near}")
             before = changed[name][where]
             array = self._spread(name, value, before)

@@ -15,7 +15,7 @@ from mjrig.core.errors import BindingError, FitError
 from mjrig.core.names import listed, suggestion
 from mjrig.core.pattern_program import pattern_budget
 from mjrig.core.patterns import Slots
-from mjrig.core.properties.synonyms import hint
+from mjrig.core.properties.synonyms import near_names
 from mjrig.core.sim.world import World
 from mjrig.lab.fit import inertial_parameters
 
@@ -242,7 +242,7 @@ def check_parameters(names: Sequence[str], drives: Drives, chosen: Sequence[int]
     """
     for name in names:
         if name not in PARAMETERS:
-            raise FitError(f"unknown parameter {name!r} to fit; {hint(name, PARAMETERS)}")
+            raise FitError(f"unknown parameter {name!r} to fit; {near_names(name, PARAMETERS)}")
         if name in GAINS:
             without = [drives.joints[i] for i in chosen if np.isnan(drives.values[name][i])]
             if without:

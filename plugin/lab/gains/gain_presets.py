@@ -18,7 +18,7 @@ from mjrig.core.files.atomic_writes import why_not_written, write_atomically
 from mjrig.core.names import listed, literal, suggestion
 from mjrig.core.patterns import Slots
 from mjrig.core.properties.declaration import number
-from mjrig.core.properties.synonyms import hint
+from mjrig.core.properties.synonyms import near_names
 from mjrig.core.yaml_text.formatting import format_block
 from mjrig.core.yaml_text.yaml_document import Document
 from mjrig.lab.gains.gain_rows import Change, GainRow
@@ -133,7 +133,7 @@ def fit(preset: Mapping[str, Any], rows: Sequence[GainRow]) -> PresetFit:
         for name, values in by_gain.items():
             has = [name in r.values or (r.is_native and name in r.paths) for r in own]
             if not any(has):
-                near = hint(name, own[0].values)
+                near = near_names(name, own[0].values)
                 raise BindingError(f"{own[0].component} has no gain {name!r}; {near}")
             known = {p: v for p, v in values.items() if _matches(slots, p)}
             extra |= dict.fromkeys(p for p in values if p not in known)

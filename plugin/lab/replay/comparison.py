@@ -16,6 +16,8 @@ from mjrig.lab.rollouts.tracks import Track
 # Track: states and efforts of a run, step by step, and falls.
 
 
+#: Largest position error that still counts as a match [rad or m].
+TOLERANCE = 1e-3
 #: A robot has fallen when the cosine of its base's tilt is below this, …
 UPRIGHT = 0.5
 #: … or when its base is below this share of the height it started from.

@@ -9,9 +9,8 @@ import numpy as np
 
 from mjrig.core.sim.world import World
 from mjrig.data.recording.recording import Recording
-from mjrig.lab.replay.comparison import Comparison, base_of, compare
+from mjrig.lab.replay.comparison import TOLERANCE, Comparison, base_of, compare
 from mjrig.lab.replay.players import TargetsPlayer
-from mjrig.lab.replay.settings import TOLERANCE
 from mjrig.lab.replay.source import as_recording
 from mjrig.lab.replay.start_state import RecordedStart, naming_memory
 from mjrig.lab.rollouts.experiment import PlainScenario, Variation

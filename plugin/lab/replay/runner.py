@@ -17,6 +17,7 @@ from mjrig.core.names import how_many, listed, suggestion
 from mjrig.core.sim.world import World
 from mjrig.data.recording.recording import ActorRecording, Recording
 from mjrig.lab.replay.comparison import (
+    TOLERANCE,
     Comparison,
     JointError,
     base_of,
@@ -55,7 +56,6 @@ from mjrig.lab.replay.result import (
     WITHIN,
     Replay,
 )
-from mjrig.lab.replay.settings import TOLERANCE, TRIALS
 from mjrig.lab.replay.source import (
     as_recording,
     beginning,
@@ -484,6 +484,8 @@ def has_ticks(recording: Recording) -> bool:
 
 
 MODES = ("targets", "kinematic", "policy")
+#: Perturbed runs of a policy besides the nominal one: each kind and direction once.
+TRIALS = 7
 Schedule = Sequence[tuple[float, Sequence[float]]]
 
 

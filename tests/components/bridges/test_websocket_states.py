@@ -125,7 +125,7 @@ def test_connections_that_end_get_nothing(clock: _Clock) -> None:
     assert [c.connection.transport.written for c in server.clients] == [[], []]
 
 
-@pytest.mark.parametrize(("seconds", "is_cut"), [(1.6, False), (2.5, True)])
+@pytest.mark.parametrize(("seconds", "is_cut"), [(1.6, False), (2.0, False), (2.5, True)])
 def test_a_reader_that_takes_nothing_for_two_seconds_is_disconnected(
     clock: _Clock, seconds: float, is_cut: bool
 ) -> None:
@@ -326,3 +326,22 @@ def test_connections_that_nothing_is_read_from_end_with_their_peer(
 
     asyncio.run(watch())
     assert {case for case, aborted in cases.items() if aborted} == {(False, True)}
+
+
+def test_a_connection_whose_request_fails_is_closed_with_an_internal_error() -> None:
+    closed: list[tuple[int, str]] = []
+
+    async def close(code: int, reason: str) -> None:
+        closed.append((code, reason))
+
+    async def end() -> None:
+        server = _Server(JSON)
+        server._loop, server._replies = asyncio.get_running_loop(), set()
+        server.clients[0].connection.close = close
+        server.end(server.clients[0])
+        (task,) = server._replies
+        await task
+        assert not server._replies
+
+    asyncio.run(end())
+    assert closed == [(1011, "the request failed")]

@@ -28,15 +28,19 @@ from mjrig.cli.command_options import (
     read_options,
 )
 from mjrig.cli.optimise_command import OptimiseOptions
-from mjrig.cli.options import SceneOptions
+from mjrig.cli.options import SceneOptions, WorkerOptions
+from mjrig.cli.replay_command import ReplayOptions
 from mjrig.cli.sweep_command import SweepOptions
 from mjrig.core.errors import PropertyError
 from mjrig.lab.bench.runner import bench
 from mjrig.lab.fit.excitation import excite
 from mjrig.lab.fit.identification import fit
 from mjrig.lab.gains.assignment import Inertia, assign
+from mjrig.lab.replay.comparison import TOLERANCE
+from mjrig.lab.replay.runner import TRIALS
 from mjrig.lab.responses.gain_suite import check_gains
 from mjrig.lab.responses.joint_response import respond
+from mjrig.lab.rollouts import backends
 from mjrig.lab.rollouts.signals import Kind
 from mjrig.lab.sweep.optimisation import optimise
 from mjrig.lab.sweep.runner import sweep
@@ -197,6 +201,15 @@ def test_options_and_parameters_have_the_same_names_and_defaults(
 def test_the_words_of_options_are_those_of_the_enumerations() -> None:
     assert tune_command.AssignOptions.inertia.choices == tuple(Inertia)
     assert set(tune_command.RespondOptions.signal.choices) == set(Kind)
+
+
+def test_the_defaults_of_replay_options_are_those_of_the_function() -> None:
+    assert ReplayOptions.tolerance.default == TOLERANCE
+    assert ReplayOptions.trials.otherwise == str(TRIALS)
+
+
+def test_the_executors_of_options_are_those_of_rollouts() -> None:
+    assert WorkerOptions.executor.choices == backends.NAMES
 
 
 def test_a_command_of_another_package_may_use_argparse_itself() -> None:

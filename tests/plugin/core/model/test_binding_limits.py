@@ -6,7 +6,7 @@ import mujoco
 import pytest
 
 from mjrig.core.errors import BindingError
-from mjrig.core.model.binding import describe_actuators, has_effect, spans
+from mjrig.core.model.binding import StateIndex, describe_actuators, has_effect, locate, spans
 
 
 def compiled(actuators: str, option: str = "") -> Any:
@@ -137,3 +137,17 @@ def test_an_actuator_without_a_known_target_is_named_by_its_kind() -> None:
     model.actuator_trntype[0] = int(mujoco.mjtTrn.mjTRN_UNDEFINED)
     unknown, _ = describe_actuators(model)
     assert (unknown.target, unknown.transmission) == ("unnamed_motor", "unknown")
+
+
+def test_a_lowered_actuator_has_one_input_and_no_memory() -> None:
+    model = compiled(
+        '<motor joint="a"/><intvelocity joint="a" kp="3" actrange="-1 1" name="memory"/>'
+    )
+    where = locate(model, "robot", "")
+    index = StateIndex(model, where)
+    assert list(index.ctrl.values()) == [slice(0, 1), slice(1, 2)]
+    assert index.act["memory"] == slice(0, 1)
+    lowered = StateIndex(model, where, {1})
+    assert list(lowered.ctrl.values()) == [slice(0, 1), slice(1, 2)]
+    assert lowered.act["memory"] == slice(0, 0)
+    assert (len(index.free), len(index.single)) == (1, 2)

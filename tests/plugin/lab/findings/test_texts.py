@@ -12,7 +12,7 @@ from mjrig.lab.findings.rendering import filled
 from mjrig.lab.findings.texts import TEXTS, FindingText
 from tests.places import ROOT
 
-#: What english.md asks not to write.
+#: Words and forms that make a sentence hard to read.
 PATTERNS = (
     r"(is|are|was|were) (not )?(said|told)", r"^What [a-z]+ ", r"(^|[.;] )Where [a-z]",
     r"\b(is|are) no (?!longer|such)", r"already[;,.:)]", r"\bgive (it|one|the|a)\b",

@@ -22,7 +22,6 @@ from mjrig.editor.tune.tune_forms import (
     sweep_form,
     tests_form,
 )
-from mjrig.editor.tune.tune_jobs import RespondJob, SweepJob
 from mjrig.editor.tune.tune_model import Tune, TuneFindings, TuneTask, key_of, why_no_rows
 from mjrig.editor.tune.tune_plots import (
     SweepPicture,
@@ -30,6 +29,7 @@ from mjrig.editor.tune.tune_plots import (
     draw_sweep,
     overlays,
 )
+from mjrig.editor.tune.tune_settings import RespondJob, SweepJob
 from mjrig.editor.ui.colours import AMBER, GREY, RED
 from mjrig.editor.ui.layout import px
 from mjrig.editor.ui.panel import Panel

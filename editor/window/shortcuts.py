@@ -12,7 +12,7 @@ from imgui_bundle import imgui
 
 from mjrig.core.properties.has_properties import HasProperties
 from mjrig.core.properties.nested_kinds import Nested, NestedList
-from mjrig.core.scene.scene_paths import path_of
+from mjrig.core.scene.scene_description import path_of
 from mjrig.editor.assets.actor_menu import MenuEntry
 from mjrig.editor.panels.commands_panel import drive_keys
 from mjrig.editor.session.state import EditorState

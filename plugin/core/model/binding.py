@@ -1,11 +1,11 @@
 """Addresses of an actor in the compiled model: joints, states, and what drives each actuator."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from itertools import accumulate
 from types import MappingProxyType
-from typing import Any, Final, overload
+from typing import Any, Final, Self
 
 import mujoco
 import numpy as np
@@ -162,14 +162,17 @@ def equipped(
     return [replace(b, motor=motors[b.joint].motor) if b.joint in motors else b for b in bindings]
 
 
-class BindingTable(CheckedAttributes, Sequence[ActuatorBinding]):
+class BindingTable(CheckedAttributes, tuple[ActuatorBinding, ...]):
     """Actuators bound to degrees of freedom, in actuator-id order, and those skipped."""
 
-    unbound: Final[tuple[ActuatorBinding, ...]]
+    unbound: Final[tuple[ActuatorBinding, ...]]  # type: ignore[misc]
 
-    def __init__(self, bound: Iterable[ActuatorBinding], rest: Iterable[ActuatorBinding]) -> None:
-        self._bound = tuple(sorted(bound, key=lambda b: b.actuator_id))
-        self.unbound = tuple(sorted(rest, key=lambda b: b.actuator_id))
+    def __new__(
+        cls, bound: Iterable[ActuatorBinding] = (), rest: Iterable[ActuatorBinding] = ()
+    ) -> Self:
+        made = super().__new__(cls, sorted(bound, key=lambda b: b.actuator_id))
+        made.unbound = tuple(sorted(rest, key=lambda b: b.actuator_id))  # type: ignore[misc]
+        return made
 
     @property
     def skipped(self) -> list[tuple[str, str]]:
@@ -178,20 +181,7 @@ class BindingTable(CheckedAttributes, Sequence[ActuatorBinding]):
 
     def slots(self, owner: str) -> Slots:
         """The bound actuators as slots for per-actuator values."""
-        return Slots([b.names for b in self._bound], owner)
-
-    @overload
-    def __getitem__(self, index: int) -> ActuatorBinding: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[ActuatorBinding, ...]: ...
-    def __getitem__(self, index: int | slice) -> ActuatorBinding | tuple[ActuatorBinding, ...]:
-        return self._bound[index]
-
-    def __len__(self) -> int:
-        return len(self._bound)
-
-    def __iter__(self) -> Iterator[ActuatorBinding]:
-        return iter(self._bound)
+        return Slots([b.names for b in self], owner)
 
     def __repr__(self) -> str:
         return f"BindingTable({len(self)} bound, {len(self.unbound)} skipped)"

@@ -13,13 +13,13 @@ import imgui_bundle  # noqa: F401 - before glfw and mujoco: all of them share it
 from mjrig.core.errors import UntrustedError
 from mjrig.core.scene.editing.scene import Scene
 from mjrig.core.sim.world import World
-from mjrig.editor.screen import Screen, window_on
 from mjrig.editor.session import autosave
 from mjrig.editor.session.recording import streaming
 from mjrig.editor.session.session import Session
 from mjrig.editor.session.simulation import SimThread
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.window.scene_files import is_recording, open_file
+from mjrig.editor.window.window import Screen, window_on
 
 # Ending signals -----------------------------------------------------------------------------------
 # Signals that end the editor: it closes its window and keeps unsaved changes.

@@ -8,14 +8,13 @@ import imgui_bundle  # noqa: F401 - before glfw and mujoco: all of them share it
 
 from mjrig.core.errors import BindingError, MjrigError
 from mjrig.core.sim.world import World
-from mjrig.editor.screen import window_on
 from mjrig.editor.session.session import Session
 from mjrig.editor.session.simulation import SimThread
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.text import tr
 from mjrig.editor.web.live_window import LiveWindow
 from mjrig.editor.web.server import ServerSettings
-from mjrig.editor.window.window import Window
+from mjrig.editor.window.window import Window, window_on
 
 #: Pages that may hold the editor in a frame: notebooks on this computer or a tunnel, VS Code's too.
 _PARENTS = " ".join(

@@ -15,12 +15,12 @@ from imgui_bundle import immapp  # before glfw and mujoco
 from mjrig.core.errors import BindingError
 from mjrig.core.sim.world import World
 from mjrig.editor.desktop import Desktop
-from mjrig.editor.screen import window_on
 from mjrig.editor.session.session import Session
 from mjrig.editor.session.simulation import Simulation
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.text import tr
 from mjrig.editor.ui.panel import finish_frame
+from mjrig.editor.window.window import window_on
 
 #: Most frames drawn per second.
 FPS = 60.0

@@ -29,7 +29,8 @@ def tool() -> ModuleType:
          ["tests/editor/ui", "tests/plugin/core/sim"]),
         (["plugin/core/names.py"],
          [f"tests/plugin/core/test_{name}.py"
-          for name in ("attributes", "large_arrays", "names", "patterns")]),
+          for name in ("attributes", "large_arrays", "names", "pattern_parts", "patterns",
+                       "slots")]),
         (["components/importers/stacks/rl_sar.py"], ["tests/components/importers/stacks"]),
         (["tests/plugin/core/scene/test_include.py", "plugin/core/scene/pose.py"],
          ["tests/plugin/core/scene"]),

@@ -53,7 +53,7 @@ def test_no_example_of_hypothesis_has_to_be_quick(trees: dict[str, ast.Module]) 
 # Sentences --------------------------------------------------------------------------------------
 
 #: Strings of five words or more that tests compare; this number may only go down.
-SENTENCES = 428
+SENTENCES = 427
 #: A word of a sentence: no name, number, quotation or path.
 _WORD = re.compile(r"[(]?(?!nan|inf)[a-z][a-z'-]*[);.?:]*|[AI]")
 _SIGNS = re.compile(r"\\[bdsSwn]|[\\^$]|\.\*")

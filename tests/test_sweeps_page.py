@@ -62,7 +62,9 @@ def test_the_command_for_a_gpu_runs_with_mujoco_in_its_place(
     smaller = line.replace(":1000", ":2").replace("--run 2", "--run 0.02")
     assert smaller != line and main(shlex.split(smaller)[1:]) == 0
     out = capsys.readouterr().out
-    assert out.startswith("out/warp/results.csv: 2 points with 4 seeds\non MuJoCo Warp, float32, ")
+    facts = out.splitlines()[1:3]
+    assert facts[0] == "  points: 2 points with 4 seeds"
+    assert facts[1].startswith("  engine: MuJoCo Warp, float32, ")
     rows = (tmp_path / "out/warp/results.csv").read_text().splitlines()
     assert len(rows) == 9 and all(",warp float32,ok," in row for row in rows[1:])
 

@@ -25,10 +25,9 @@ EXEMPT = frozenset(
     {
         "editor/command.py",  # of the command line
         "editor/text.py",  # patterns in messages of the library
-        "editor/web/connection.py",  # answers to programs that are no pages of the editor
+        "editor/web/server.py",  # answers to programs that are no pages of the editor
         "editor/web/protocol.py",
         "editor/web/requests.py",
-        "editor/web/server.py",
         "editor/web/websocket.py",
     }
 )

@@ -61,6 +61,11 @@ class RawState:
         dq = self._part(data.qvel, [*motors.dof, *dof])
         ddq = self._part(data.qacc, [*motors.dof, *dof])
         forces = self._part(data.actuator_force, effort.outputs)
+        # Filled before it is copied, if the efforts need it.
+        self._sums = np.zeros(len(effort.dofs))
+        self._summed = [effort.sums] if len(effort.dofs) else []
+        sums = self._part(self._sums, range(len(self._sums)))
+        terms = np.concatenate([forces, sums])
         n = len(motors)
         layout = None
         if joint is not None:
@@ -75,7 +80,7 @@ class RawState:
             )
         gravity = np.array(robot.model.opt.gravity)
         size = self._size + extra
-        self.reader = RobotState(size, q[:n], dq[:n], ddq[:n], forces, effort, layout, gravity)
+        self.reader = RobotState(size, q[:n], dq[:n], ddq[:n], terms, effort, layout, gravity)
         self.frame = np.zeros(size)
         self.extra = self.frame[size - extra :]
         self._out: Any = self.frame.data
@@ -96,6 +101,8 @@ class RawState:
         """The frame, filled."""
         out: memoryview[float] = self._out
         out[0] = self._data.time
+        for read in self._summed:
+            self._sums[:] = read(self._data)
         for part, source in self._copies:
             part[:] = source
         return out

@@ -91,7 +91,7 @@ class RobotView:
             "step": step,
             "position": read.position(data.qpos, data.actuator_length).tolist(),
             "velocity": read.velocity(data.qvel, data.actuator_velocity).tolist(),
-            "effort": read.applied_effort(data.actuator_force).tolist(),
+            "effort": read.applied_effort(data).tolist(),
         }
         if self._base is not None:
             base, dof = self._base, self._base_dof

@@ -12,7 +12,6 @@ from mjrig.components.laws.clamps import (
     DCMotor,
     MaxEffort,
     TorqueSpeedCurve,
-    apply_clamp,
     twin,
 )
 from mjrig.components.laws.equations import Gains, LawSignals, pd, pid
@@ -120,8 +119,7 @@ def native_effort_of(
     raw = _raw_effort(law, q, qd, lowered.commands(), integral)
     effort, acted = raw, []
     for clamp in pipe.clamps:
-        after = np.zeros(effort.shape)
-        apply_clamp(clamp, effort, q, qd, after)
+        after = np.clip(effort, *clamp.bounds(q, qd))
         acted.append(after != effort)
         effort = after
     factor = pipe.space.factor
@@ -177,9 +175,7 @@ class NativeEfforts(EffortLog):
         raw = _raw_effort(self._law, q, qd, self._commands(rows), integral)
         effort = raw
         for clamp in self._clamps:
-            after = np.zeros_like(effort)
-            apply_clamp(clamp.over_rows(len(raw)), effort, q, qd, after)
-            effort = after
+            effort = np.clip(effort, *clamp.over_rows(len(raw)).bounds(q, qd))
         return self._space.factor * raw, self._space.factor * effort
 
     def _commands(self, rows: StepRows) -> FloatArray:

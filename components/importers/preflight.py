@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from mjrig.components.importers.sources.joint_matching import ImportCase, other_robot
 from mjrig.components.importers.sources.policy_description import Begin, FoundPolicy, ValueOrder
@@ -66,10 +67,10 @@ def about_runs(probes: Sequence[OrderProbe], command: Sequence[float] | None) ->
     better, doubtful = better_order(probes, command), unclear(probes, command)
     if better is not None:
         joints = ",".join(better.joints)
-        yield warning("order-probe", ACTOR, expected=better.joints, runs=suspicion(probes),
-                      joints=joints)  # fmt: skip
+        evidence = suspicion(probes)
+        yield warning("order-probe", ACTOR, expected=better.joints, joints=joints, **evidence)
     elif doubtful:
-        yield warning("unclear", ACTOR, runs=doubtful)
+        yield warning("unclear", ACTOR, **doubtful)
     else:
         yield note("not-judged", ACTOR, form="not-judged healthy")
 
@@ -280,11 +281,14 @@ def _findings(case: ImportCase) -> Iterator[Finding]:
 
 
 def _about_joints(case: ImportCase) -> Iterator[Finding]:
-    confirmed = case.source.overrides.robot
-    named = other_robot(case.found, case.robot, confirmed)
-    if named:
-        fits = "all its joints exist" if by_name(case.found) else "it has as many motors"
-        yield warning("other-robot", ACTOR, here=named, fits=fits, unconfirmed=not confirmed)
+    chosen, named = case.source.overrides.robot, by_name(case.found)
+    robots = other_robot(case.found, case.robot, chosen)
+    if robots:
+        theirs, ours, *also = robots
+        evidence: dict[str, Any] = {"chosen": chosen, "also": also}
+        evidence |= {"model": "" if chosen else case.robot.label}
+        evidence |= {"by_name": named, "by_index": not named}
+        yield warning("other-robot", ACTOR, here=ours, expected=theirs, **evidence)
     for theirs, ours in case.matched.aliases.items():
         yield note("joint-alias", ACTOR, (ours,), here=ours, expected=theirs)
     held = {case.robot.motors[h.motor] for h in case.found.held if h.motor < len(case.robot.motors)}

@@ -20,14 +20,7 @@ from mjrig.components.laws.equations import (
 )
 from mjrig.components.laws.law import PipelinePart
 from mjrig.components.laws.pipeline_arrays import Array, Operation, PipelineSpace, clip
-from mjrig.components.laws.tracing import (
-    Evaluation,
-    Symbol,
-    TracedProgram,
-    UpdateStage,
-    derivatives,
-    looked_up,
-)
+from mjrig.components.laws.tracing import Symbol, TracedProgram, UpdateStage, derivatives, looked_up
 from mjrig.core.errors import PropertyError
 from mjrig.core.properties.collection_kinds import Samples
 from mjrig.core.properties.component import Component
@@ -56,31 +49,29 @@ class Clamp(PipelinePart):
     def prepare(self) -> None:
         super().prepare()
         #: The bounds as symbols, and their calls, of the parameters of a revision.
-        self._traced: tuple[int, tuple[tuple[Any, Any], TracedProgram, Evaluation]] | None = None
+        self._traced: tuple[int, tuple[tuple[Any, Any], TracedProgram]] | None = None
 
     def equation(self, q: Any, qd: Any) -> tuple[Any, Any]:
         """Hook: the lowest and the highest effort as expressions of position and velocity.
 
-        It is evaluated once for all steps: with operators and functions of numpy, without branches
-        on what changes.
+        It is evaluated with arrays, and once for all steps: with operators and functions of numpy,
+        without branches on what changes.
         """
         raise NotImplementedError(f"{type(self).__name__} has no bounds(q, qd)")
 
-    def _trace(self) -> tuple[tuple[Any, Any], TracedProgram, Evaluation]:
+    def _trace(self) -> tuple[tuple[Any, Any], TracedProgram]:
         if self._traced is None or self._traced[0] != self._revision:
             space = self._space
             assert space is not None
             low, high = self.equation(
                 *(Symbol(space.shape, space.dtype, name=name) for name in ("q", "qd"))
             )
-            program = TracedProgram([low, high])
-            self._traced = self._revision, ((low, high), program, Evaluation(program))
+            self._traced = self._revision, ((low, high), TracedProgram([low, high]))
         return self._traced[1]
 
     def bounds(self, q: Array, qd: Array) -> tuple[Array, Array]:
         """Lowest and highest effort at this state."""
-        low, high = self._trace()[2]({"q": q, "qd": qd})
-        return low, high
+        return self.equation(q, qd)
 
     @required("equation", "bounds")
     @fills("out")
@@ -532,4 +523,5 @@ class PositionTable(Clamp):
 
     def limit(self, q: Array) -> Array:
         """L(q)."""
-        return self.bounds(q, q)[1].copy()
+        high: Array = self.equation(q, q)[1]
+        return high

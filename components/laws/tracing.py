@@ -78,9 +78,14 @@ class Symbol(NDArrayOperatorsMixin):
         raise TypeError("an equation cannot branch on a value that changes; use np.where")
 
 
-def looked_up(calls: Calls, shape: tuple[int, ...], dtype: Any, *arguments: Symbol) -> Symbol:
-    """A symbol whose value is written by other calls than one of a numpy function."""
-    return Symbol(shape, dtype, UpdateStage.STEP, calls, arguments)
+def looked_up(calls: Calls, shape: tuple[int, ...], dtype: Any, *arguments: Any) -> Any:
+    """A symbol, or for given arrays an array, that other calls write than a numpy function's."""
+    if isinstance(arguments[0], Symbol):
+        return Symbol(shape, dtype, UpdateStage.STEP, calls, arguments)
+    out = np.zeros(shape, dtype)
+    for call in calls(arguments, out):
+        call()
+    return out
 
 
 def stored(value: Any, shape: tuple[int, ...], dtype: Any) -> Symbol:

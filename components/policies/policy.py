@@ -27,6 +27,7 @@ from mjrig.core.errors import BindingError, MissingExtraError, MjrigError, Prope
 from mjrig.core.names import literal
 from mjrig.core.properties.actions import action
 from mjrig.core.properties.collection_kinds import Samples
+from mjrig.core.properties.hooks import required
 from mjrig.core.properties.scalar_kinds import Bool, FilePath, Int
 
 #: Quiet steps of a policy that is switched off.
@@ -46,6 +47,7 @@ class FilePolicy(PolicyComponent, ABC):
     _lease: Lease | None
 
     @property
+    @required()
     def _lead(self) -> PolicyLoop:
         """The loop whose joints and commands are those of the component."""
         raise NotImplementedError

@@ -13,7 +13,7 @@ from mjrig.core.properties import registry
 from mjrig.core.properties.component import Component
 from mjrig.core.scene.actor_description import ActorDescription, Prop
 from mjrig.core.scene.actuator import Actuator
-from mjrig.core.scene.scene_paths import SCENE
+from mjrig.core.scene.scene_description import SCENE
 from mjrig.editor.assets.assets import COMPONENT_GROUPS, Asset
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.text import tr

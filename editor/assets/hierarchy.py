@@ -11,7 +11,7 @@ from mjrig.core.errors import BindingError, PropertyError
 from mjrig.core.names import listed, unique
 from mjrig.core.scene.editing.scene import Actor, Scene
 from mjrig.core.scene.pose import Pose
-from mjrig.core.scene.scene_paths import SCENE
+from mjrig.core.scene.scene_description import SCENE
 from mjrig.core.scene.scene_sections import Keyframe
 from mjrig.core.sim.world import World
 from mjrig.editor.assets.actor_menu import (

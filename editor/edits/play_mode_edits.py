@@ -9,8 +9,7 @@ from mjrig.core.properties.has_properties import HasProperties
 from mjrig.core.properties.per_actuator import PerActuator
 from mjrig.core.scene.editing.diff import Change, Difference
 from mjrig.core.scene.editing.scene import Scene
-from mjrig.core.scene.scene_description import Include
-from mjrig.core.scene.scene_paths import path_of
+from mjrig.core.scene.scene_description import Include, path_of
 from mjrig.core.yaml_text.comparison import identity
 from mjrig.core.yaml_text.formatting import format_flow
 from mjrig.editor.edits.edits import UNSET, Edit, apply, walk

@@ -16,7 +16,7 @@ from mjrig.core.properties.nested_kinds import Nested, NestedList
 from mjrig.core.scene.editing.scene import Scene
 from mjrig.core.scene.scene_text import item_tree
 from mjrig.core.yaml_text.comparison import UNKNOWN, ItemTree, identity, same
-from mjrig.editor.edits.edits import UNSET, Data, Edit, Path, with_key
+from mjrig.editor.edits.edits import UNSET, Data, Edit, ItemPath, with_key
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class SceneTracker:
     # Edits --------------------------------------------------------------------------------------
 
     def _object(
-        self, obj: HasProperties, before: Data, path: Path, items: ItemTree
+        self, obj: HasProperties, before: Data, path: ItemPath, items: ItemTree
     ) -> Iterator[Edit]:
         if self._is_untouched(obj, before):
             for name in _parts(obj):
@@ -93,7 +93,7 @@ class SceneTracker:
                 yield from self._property(obj, name, before[name], path, items.at(name))
 
     def _property(
-        self, obj: HasProperties, name: str, before: Any, path: Path, items: ItemTree
+        self, obj: HasProperties, name: str, before: Any, path: ItemPath, items: ItemTree
     ) -> Iterator[Edit]:
         prop, path = obj.property_named(name), (*path, name)
         if isinstance(prop, NestedList) and isinstance(before, list):
@@ -116,7 +116,7 @@ class SceneTracker:
         obj: HasProperties,
         name: str,
         before: Sequence[Any],
-        path: Path,
+        path: ItemPath,
         items_before: ItemTree,
     ) -> Iterator[Edit]:
         items = getattr(obj, name)
@@ -144,7 +144,7 @@ class SceneTracker:
                 yield from self._item(items[j], before[i], after[j], place, items_before.at(i))
 
     def _item(
-        self, item: HasProperties, before: Any, after: Any, path: Path, items: ItemTree
+        self, item: HasProperties, before: Any, after: Any, path: ItemPath, items: ItemTree
     ) -> Iterator[Edit]:
         if isinstance(before, Mapping) and isinstance(after, Mapping) and _is_one(item, before):
             yield from self._object(item, before, path, items)
@@ -172,7 +172,7 @@ class SceneTracker:
         return old, new
 
 
-def edited(data: Any, path: Path, edit: Edit) -> Any:
+def edited(data: Any, path: ItemPath, edit: Edit) -> Any:
     """Data with one edit made; what is not on its path is shared."""
     key, rest = path[0], path[1:]
     if isinstance(data, list):
@@ -201,7 +201,7 @@ def followed(data: Data, edit: Edit) -> Data:
     return made
 
 
-def _table(before: Data, after: Data, path: Path) -> Iterator[Edit]:
+def _table(before: Data, after: Data, path: ItemPath) -> Iterator[Edit]:
     for i, key in reversed([(i, k) for i, k in enumerate(before) if k not in after]):
         yield Edit((*path, key), before[key], UNSET, i)
     for i, key in enumerate(after):

@@ -12,7 +12,7 @@ from mjrig.core.properties.declaration import Property
 from mjrig.core.properties.has_properties import HasProperties
 from mjrig.core.properties.nested_kinds import Nested, NestedList
 from mjrig.core.scene.editing.scene import Scene
-from mjrig.core.scene.scene_paths import path_of
+from mjrig.core.scene.scene_description import path_of
 from mjrig.core.yaml_text.comparison import same
 from mjrig.editor.edits.edits import UNSET
 from mjrig.editor.session.panel_edits import PanelEdits

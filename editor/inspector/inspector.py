@@ -10,7 +10,7 @@ from mjrig.core.errors import MjrigError
 from mjrig.core.properties.actions import Action, Parameter, call_action
 from mjrig.core.properties.has_properties import HasProperties
 from mjrig.core.scene.mujoco_options import option_in
-from mjrig.core.scene.scene_paths import existing
+from mjrig.core.scene.scene_description import existing
 from mjrig.core.sim.world import World
 from mjrig.core.yaml_text.comparison import same
 from mjrig.core.yaml_text.formatting import format_flow

@@ -1,11 +1,12 @@
 """Rows of the inspector: one per property with its menu, nested components below theirs."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from imgui_bundle import imgui
 
+from mjrig.core.errors import MjrigError, PropertyError
 from mjrig.core.properties import registry
 from mjrig.core.properties.collection_kinds import Numbers, Table, Vector
 from mjrig.core.properties.declaration import Property
@@ -14,8 +15,9 @@ from mjrig.core.properties.nested_kinds import Nested, NestedList
 from mjrig.core.properties.per_actuator import PatternLists, PatternMap, PerActuator
 from mjrig.core.properties.scalar_kinds import Float, Int, OptionalFloat
 from mjrig.core.scene.motor_file import MotorMap
-from mjrig.core.yaml_text.formatting import format_block
-from mjrig.editor.inspector import clipboard
+from mjrig.core.yaml_text.formatting import format_block, format_flow
+from mjrig.core.yaml_text.yaml_document import parse_value
+from mjrig.editor.edits.edits import UNSET
 from mjrig.editor.inspector.fields import EditedObject, Field, Filter, fields_of, parts_of
 from mjrig.editor.inspector.mapping_rows import (
     mapping_value,
@@ -35,6 +37,90 @@ from mjrig.editor.text import tr
 from mjrig.editor.ui.colours import GREY, RED
 from mjrig.editor.ui.key_chords import chord
 from mjrig.editor.ui.number_cell import no_tab_stop
+
+
+def value_text(field: Field) -> str:
+    """The value of one row."""
+    return format_flow(field.data()[0])
+
+
+def category_text(obj: HasProperties, category: str) -> str:
+    """What is authored under one heading, as a mapping."""
+    names = {prop.name for prop in obj.properties() if prop.category == category}
+    data = HasProperties.to_data(obj)
+    return _block({name: value for name, value in data.items() if name in names})
+
+
+def object_text(obj: HasProperties) -> str:
+    """A whole component or actor, as in a scene file."""
+    return _block(obj.to_data())
+
+
+def _block(data: Mapping[str, Any]) -> str:
+    return format_block(data, 0) + "\n"
+
+
+def parsed(text: str) -> Any:
+    """What a text of the clipboard means.
+
+    Raises:
+        PropertyError: it is empty or not YAML.
+    """
+    if not text.strip():
+        raise PropertyError(tr("cannot paste: the clipboard has no text"))
+    try:
+        return parse_value(text)
+    except MjrigError as error:
+        raise PropertyError(tr("cannot paste the clipboard: {error}", error=error)) from error
+
+
+def values_to_paste(target: EditedObject, text: str) -> dict[str, object]:
+    """The properties a text sets on an object, by path.
+
+    A text with a `type` is a whole component: properties it lacks return to their defaults. Names
+    stay.
+
+    Raises:
+        PropertyError: it is not a mapping, is of another type, or names an unknown property.
+    """
+    data, obj = parsed(text), target.obj
+    kind = type(obj).__name__
+    if not isinstance(data, Mapping):
+        raise PropertyError(
+            tr(
+                "cannot paste: {path} needs a mapping, got {data}",
+                path=target.path,
+                data=_short(data),
+            )
+        )
+    data = dict(data)
+    found = data.pop("type", None)
+    if found is not None and found != kind:
+        raise PropertyError(
+            tr(
+                "cannot paste: the clipboard has a {found}, {path} is a {kind}",
+                found=found,
+                path=target.path,
+                kind=kind,
+            )
+        )
+    for name in data:
+        try:
+            obj.property_named(str(name))
+        except PropertyError as error:
+            raise PropertyError(tr("cannot paste: {error}", error=error)) from None
+    data.pop("name", None)
+    if found is not None:
+        data = {**{n: UNSET for n in HasProperties.to_data(obj) if n not in data}, **data}
+    if not data:
+        raise PropertyError(tr("cannot paste: the clipboard has no properties"))
+    return {f"{target.path}.{name}": value for name, value in data.items()}
+
+
+def _short(data: object) -> str:
+    text = format_flow(data)
+    return text if len(text) < 60 else text[:57] + "..."
+
 
 # Nested values ------------------------------------------------------------------------------------
 
@@ -146,7 +232,7 @@ class RowMenus:
         if imgui.menu_item_simple(tr("Copy path")):
             imgui.set_clipboard_text(row.path)
         if imgui.menu_item_simple(tr("Copy category")):
-            imgui.set_clipboard_text(clipboard.category_text(row.obj, row.prop.category))
+            imgui.set_clipboard_text(category_text(row.obj, row.prop.category))
         editable = row.why_not_editable() is None
         if imgui.menu_item_simple(tr("Paste"), tr("Ctrl+V"), False, editable):
             self.paste_value(row)
@@ -161,7 +247,7 @@ class RowMenus:
         """Menu entries of a whole object; inside of an open popup."""
         kind = type(targets[0].obj).__name__
         if imgui.menu_item_simple(tr("Copy {kind}###copy object", kind=kind)):
-            imgui.set_clipboard_text(clipboard.object_text(targets[0].obj))
+            imgui.set_clipboard_text(object_text(targets[0].obj))
         if imgui.menu_item_simple(tr("Copy path")):
             imgui.set_clipboard_text(targets[0].path)
         if imgui.menu_item_simple(tr("Paste")):
@@ -169,12 +255,12 @@ class RowMenus:
 
     def copy_value(self, row: Field) -> None:
         """One value to the clipboard."""
-        imgui.set_clipboard_text(clipboard.value_text(row))
+        imgui.set_clipboard_text(value_text(row))
 
     def paste_value(self, row: Field) -> None:
         """The clipboard into one property."""
         text = imgui.get_clipboard_text() or ""
-        self.sheet.state.attempt(lambda: row.set_all(clipboard.parsed(text)), field=row.path)
+        self.sheet.state.attempt(lambda: row.set_all(parsed(text)), field=row.path)
 
     def paste_object(self, targets: Sequence[EditedObject]) -> None:
         """The clipboard into several properties of the selected objects."""
@@ -183,7 +269,7 @@ class RowMenus:
         def paste() -> None:
             values: dict[str, object] = {}
             for target in targets:
-                values |= clipboard.values_to_paste(target, text)
+                values |= values_to_paste(target, text)
             self.edits.put(values, tr("Paste into {path}", path=targets[0].path))
 
         self.sheet.state.attempt(paste, field=targets[0].path)
@@ -219,7 +305,7 @@ class RowMenus:
             imgui.text_colored(RED, problem)
         if imgui.button(tr("Apply")):
             attempt = self.sheet.state.attempt
-            attempt(lambda: row.set_all(clipboard.parsed(text)), field=row.path)
+            attempt(lambda: row.set_all(parsed(text)), field=row.path)
         imgui.same_line()
         if imgui.button(tr("Close")):
             imgui.close_current_popup()
@@ -277,7 +363,7 @@ class PropertyRows:
         opened = self._node(f"{category}##category", flags, default=True)
         if imgui.begin_popup_context_item("category menu"):
             if imgui.menu_item_simple(tr("Copy category")):
-                imgui.set_clipboard_text(clipboard.category_text(targets[0].obj, category))
+                imgui.set_clipboard_text(category_text(targets[0].obj, category))
             if imgui.menu_item_simple(tr("Paste")):
                 self.menus.paste_object(targets)
             imgui.end_popup()

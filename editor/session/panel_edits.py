@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from mjrig.core.errors import MjrigError
 from mjrig.core.names import listed
 from mjrig.core.scene.editing.scene import Scene
-from mjrig.core.scene.scene_paths import find
+from mjrig.core.scene.scene_description import find
 from mjrig.editor.edits.edits import UNSET
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.text import error_text, tr

@@ -13,10 +13,9 @@ from mjrig.core.scene.editing.scene import Scene
 from mjrig.core.scene.scene_text import update
 from mjrig.core.sim.state_transfer import Kept, carry, left_behind
 from mjrig.core.sim.world import World
-from mjrig.editor.edits.edits import Data, Edit, apply, inverse
+from mjrig.editor.edits.edits import Data, Edit, UndoEntry, UndoStack, apply, inverse
 from mjrig.editor.edits.live_edits import assign_live, edited_properties
 from mjrig.editor.edits.scene_tracker import SceneTracker, followed
-from mjrig.editor.edits.undo import UndoEntry, UndoStack
 from mjrig.editor.session.simulation import Simulation
 from mjrig.editor.text import tr
 

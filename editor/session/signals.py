@@ -24,7 +24,7 @@ from mjrig.core.properties.declaration import Property
 from mjrig.core.properties.has_properties import HasProperties
 from mjrig.core.properties.per_actuator import PerActuator
 from mjrig.core.properties.scalar_kinds import Bool, Float, Int, OptionalFloat
-from mjrig.core.scene.scene_paths import find
+from mjrig.core.scene.scene_description import find
 from mjrig.core.sim.world import World
 from mjrig.editor.session.ring_buffer import Ring
 from mjrig.editor.text import deferred, tr

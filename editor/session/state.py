@@ -10,7 +10,7 @@ from mjrig.core.errors import MjrigError
 from mjrig.core.properties.has_properties import HasProperties
 from mjrig.core.properties.registry import described
 from mjrig.core.scene.editing.scene import Scene
-from mjrig.core.scene.scene_paths import SCENE, existing
+from mjrig.core.scene.scene_description import SCENE, existing
 from mjrig.core.sim.world import World
 from mjrig.editor.session.console import Console, EventTeller
 from mjrig.editor.session.elements import Elements

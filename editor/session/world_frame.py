@@ -144,7 +144,7 @@ def _servo_readings(robot: Articulation) -> list[FloatArray]:
     return [
         np.array([s.effort() for s in servos]),
         np.array([s.raw_effort() for s in servos]),
-        reader.applied_effort(data.actuator_force),
+        reader.applied_effort(data),
         reader.position(data.qpos, data.actuator_length),
         reader.velocity(data.qvel, data.actuator_velocity),
     ]

@@ -8,7 +8,7 @@ from pathlib import Path
 from imgui_bundle import ImVec2, imgui
 
 from mjrig.core.control.plant import at_joint
-from mjrig.core.scene.scene_paths import existing
+from mjrig.core.scene.scene_description import existing
 from mjrig.core.scene.scene_sections import GainTests
 from mjrig.editor.gains.response_panel import signal_inputs
 from mjrig.editor.inspector.fields import EditedObject, fields_of

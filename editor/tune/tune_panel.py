@@ -22,7 +22,6 @@ from mjrig.editor.tune.tune_forms import (
     sweep_form,
     tests_form,
 )
-from mjrig.editor.tune.tune_jobs import RespondJob, SweepJob
 from mjrig.editor.tune.tune_model import Tune, TuneFindings, TuneTask, key_of, why_no_rows
 from mjrig.editor.tune.tune_plots import (
     SweepPicture,
@@ -30,6 +29,7 @@ from mjrig.editor.tune.tune_plots import (
     draw_sweep,
     overlays,
 )
+from mjrig.editor.tune.tune_settings import RespondJob, SweepJob
 from mjrig.editor.ui.colours import AMBER, GREY, RED
 from mjrig.editor.ui.layout import px
 from mjrig.editor.ui.panel import Panel
@@ -181,7 +181,8 @@ def _sweep_report(finished: Finished) -> Report:
     """The report of a sweep."""
     swept: Swept = finished.result
     metrics, why = swept.plan.experiment.scenario.metrics, swept.plan.why_not_batched
-    facts = [("points", str(len(swept.ranking))), *([("one world at a time", why)] if why else [])]
+    facts = [(tr("points"), str(len(swept.ranking)))]
+    facts += [(tr("one world at a time"), why)] if why else []
     names = swept.results.parameters
     return described("", swept.ranking, names, metrics, swept.objective.text, facts)
 

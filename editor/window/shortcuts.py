@@ -12,7 +12,7 @@ from imgui_bundle import imgui
 
 from mjrig.core.properties.has_properties import HasProperties
 from mjrig.core.properties.nested_kinds import Nested, NestedList
-from mjrig.core.scene.scene_paths import path_of
+from mjrig.core.scene.scene_description import path_of
 from mjrig.editor.assets.actor_menu import MenuEntry
 from mjrig.editor.panels.commands_panel import drive_keys
 from mjrig.editor.session.state import EditorState
@@ -128,7 +128,7 @@ def _bindings(commands: list[Command]) -> _Bindings:
 # The sheet of keys (F1): every command with its keys, and what the mouse does; searchable.
 
 
-_TITLE = "Keys and commands"
+_SHEET_TITLE = "Keys and commands"
 
 
 def gestures() -> tuple[tuple[str, str, str], ...]:
@@ -181,7 +181,7 @@ class HelpSheet:
         centre = imgui.get_main_viewport().get_center()
         imgui.set_next_window_pos(centre, imgui.Cond_.appearing, imgui.ImVec2(0.5, 0.5))
         imgui.set_next_window_size(imgui.ImVec2(px(640), px(460)), imgui.Cond_.appearing)
-        shown, stays = imgui.begin(_TITLE, True, imgui.WindowFlags_.no_docking)
+        shown, stays = imgui.begin(_SHEET_TITLE, True, imgui.WindowFlags_.no_docking)
         self.is_open = bool(stays)
         is_typing = imgui.is_any_item_active()
         if shown:
@@ -218,7 +218,7 @@ def _keys(command: Command) -> str:
 
 # Command palette ----------------------------------------------------------------------------------
 
-_TITLE = "##palette"
+_PALETTE_TITLE = "##palette"
 #: Most lines that are listed at once.
 _LINES = 14
 
@@ -333,13 +333,13 @@ class Palette:
         """Build it if it is open; call every frame, outside of other windows."""
         if not self.is_open:
             return
-        if not imgui.is_popup_open(_TITLE):
-            imgui.open_popup(_TITLE)
+        if not imgui.is_popup_open(_PALETTE_TITLE):
+            imgui.open_popup(_PALETTE_TITLE)
         view = imgui.get_main_viewport()
         place = imgui.ImVec2(view.get_center().x, view.pos.y + px(60))
         imgui.set_next_window_pos(place, imgui.Cond_.always, imgui.ImVec2(0.5, 0.0))
         imgui.set_next_window_size(imgui.ImVec2(px(560), 0.0))
-        if not imgui.begin_popup(_TITLE):
+        if not imgui.begin_popup(_PALETTE_TITLE):
             self.is_open = False
             return
         self._content()

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from imgui_bundle import imgui
 
@@ -13,7 +13,7 @@ from mjrig.editor.assets import drops
 from mjrig.editor.assets.asset_panel import AssetPanel
 from mjrig.editor.assets.drop_dialogs import ImportDialog, MotorsDialog
 from mjrig.editor.assets.hierarchy import Hierarchy
-from mjrig.editor.assets.thumbnails import Upload
+from mjrig.editor.assets.thumbnails import Picture, Upload
 from mjrig.editor.gains.gain_table import gain_panels
 from mjrig.editor.inspector.element_inspector import ElementInspector
 from mjrig.editor.inspector.element_widgets import ElementPages
@@ -21,6 +21,7 @@ from mjrig.editor.inspector.inspector import Inspector
 from mjrig.editor.panels.check_panel import CheckPanel
 from mjrig.editor.panels.commands_panel import CommandsPanel
 from mjrig.editor.panels.console_panel import ConsolePanel
+from mjrig.editor.panels.gamepad import Sticks
 from mjrig.editor.panels.plots_panel import PlotsPanel
 from mjrig.editor.panels.serve_panel import ServePanel
 from mjrig.editor.replay.replay_panel import ReplayPanel
@@ -384,3 +385,43 @@ class Window:
         yield
         lines = [line for line in tuple(self.state.console.lines) if line.at >= before]
         self.viewport.refusals.reasons = [line.text for line in lines if line.level == "error"]
+
+
+# Screen -------------------------------------------------------------------------------------------
+
+
+class Screen(Protocol):
+    """Where a window is shown. Whatever is listed here works in every one of them."""
+
+    def make_view(self, model: Any) -> SceneRenderer:
+        """What draws the worlds of a model."""
+        ...
+
+    def upload(self, picture: Picture) -> int:
+        """Make a texture of a picture, for thumbnails."""
+        ...
+
+    def start(self, window: Window) -> None:
+        """The window has a context now: accept files that are dropped, and whatever else is due."""
+
+    def show_title(self, text: str) -> None:
+        """Put a text into the title bar."""
+
+    def read_pad(self) -> Sticks | None:
+        """The sticks of the user's gamepad; None: there is none."""
+        ...
+
+    def offer(self, path: Path) -> None:
+        """A file was written that the user may want: bring it within reach."""
+
+
+def window_on(screen: Screen, state: EditorState) -> Window:
+    """A window that is shown on a screen."""
+
+    def start(window: Window) -> None:
+        window.show_title = screen.show_title
+        window.commands.read_pad = screen.read_pad
+        state.offer_file = screen.offer
+        screen.start(window)
+
+    return Window(state, screen.make_view, upload=screen.upload, on_start=start)

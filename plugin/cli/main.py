@@ -152,7 +152,7 @@ class RunOptions(ExecutionOptions, RecordOptions, StreamOptions, SceneOptions):
 def _run(options: RunOptions) -> int:
     from mjrig.cli.run import print_run
     from mjrig.core.properties.actions import call_action
-    from mjrig.core.scene.scene_paths import find
+    from mjrig.core.scene.scene_description import find
     from mjrig.core.sim.world import World
 
     outputs = {name: getattr(options, name) for name in ("picture", "plot", "record", "overwrite")}

@@ -16,7 +16,7 @@ from mjrig.core.properties.has_properties import HasProperties
 from mjrig.core.properties.nested_kinds import NestedList
 from mjrig.core.properties.per_actuator import DEFAULT, PerActuator
 from mjrig.core.scene.editing.scene import Scene
-from mjrig.core.scene.scene_paths import find
+from mjrig.core.scene.scene_description import find
 from mjrig.core.yaml_text.formatting import format_flow
 
 # Remedy -------------------------------------------------------------------------------------------

@@ -37,7 +37,7 @@ class RobotState:
     q: Index
     dq: Index
     ddq: Index
-    forces: Index
+    terms: Index
     effort: AppliedEffort
     #: None: the robot has a fixed base, which is at rest, upright.
     base: BaseLayout | None
@@ -45,7 +45,7 @@ class RobotState:
 
     def joints(self, frame: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Position, velocity, acceleration and effort of each motor."""
-        effort = self.effort.of(frame[self.forces])
+        effort = self.effort.of(frame[self.terms])
         return frame[self.q], frame[self.dq], frame[self.ddq], effort
 
     def orientation(self, frame: FloatArray) -> FloatArray:

@@ -188,23 +188,19 @@ def essence(name: str) -> str:
     return text
 
 
-def other_robot(found: FoundPolicy, robot: Robot, robot_name: str = "") -> str:
-    """A text if the files and the model's name are of different robots; or empty.
+def other_robot(found: FoundPolicy, robot: Robot, robot_name: str = "") -> list[str]:
+    """The robot of the files, then those of the model's name or the chosen one; empty if they fit.
 
     Names of files and folders are hints only; `robot_name` is the robot by a user, who knows.
     """
     theirs = known_robot(found.robot)
     if robot_name:
-        if theirs and theirs != (known_robot(robot_name) or robot_name.lower()):
-            return (
-                f"the files are for the robot {theirs!r}, not for {robot_name!r}, which was chosen"
-            )
-        return ""
+        fits = not theirs or theirs == (known_robot(robot_name) or robot_name.lower())
+        return [] if fits else [theirs, robot_name]
     names = {known_robot(robot.path.resolve().parent.name), known_robot(robot.path.stem)} - {""}
     if theirs and names and theirs not in names:
-        ours = " or ".join(repr(name) for name in sorted(names))
-        return f"the files are for the robot {theirs!r}, the name {robot.label} is of {ours}"
-    return ""
+        return [theirs, *sorted(names)]
+    return []
 
 
 def known_robot(text: str) -> str:

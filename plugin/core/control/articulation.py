@@ -641,7 +641,10 @@ class Articulation(ActorInWorld):
     def applied_effort(self) -> FloatArray:
         """Effort per binding that MuJoCo used in the last step, after all its limits; read-only.
 
-        A joint's actuatorfrcrange limits the sum of its actuators; each takes its share of the cut.
+        A joint's actuatorfrcrange limits the sum of all actuator forces at the joint: also those
+        of tendons, sites and bodies, and gravity compensation with `actuatorgravcomp`. If the sum
+        is cut, all are scaled by one factor, so that each has its share of the cut; else this is
+        gear · actuator_force. The sum itself is `data.qfrc_actuator`.
         """
         return read_only(self._telemetry.applied_effort())
 

@@ -162,7 +162,7 @@ class ArticulationController(ActorComponent):
         self._execution = Execution("python", "the default")
         self._bound_to = Unbound(type(self).__name__)
         self._bound_as = ()
-        self._table = BindingTable((), ())
+        self._table = BindingTable()
         self._columns = np.empty(0, dtype=np.intp)
 
     # Binding ------------------------------------------------------------------------------------

@@ -64,7 +64,7 @@ class BindingReader:
         self.ctrl = _indices(b.ctrl_address for b in bindings)
         self._factor = np.array([b.factor for b in bindings])
         self._others = np.flatnonzero(~self.on_joint)
-        #: Efforts per binding that MuJoCo applied, from `actuator_force`.
+        #: Efforts per binding that MuJoCo applied, from MjData.
         self.applied_effort = AppliedEffort(bindings, among)
 
     def position(
@@ -133,7 +133,7 @@ class Sampler(BindingReader):
         for i, servo in self._servos:
             out[0, i] *= servo.scale
             out[2, i], out[3, i] = servo.effort(), servo.raw_effort()
-        out[4] = self.applied_effort(data.actuator_force)
+        out[4] = self.applied_effort(data)
 
 
 class SampleLog:
@@ -203,8 +203,8 @@ def reader(robot: SampledRobot, index: int, kind: str) -> Callable[[], float] | 
             address = binding.output_address
         return lambda: float(values[address])
     if kind == "applied_effort":
-        applied, force = AppliedEffort([binding], robot.actuators), data.actuator_force
-        return lambda: float(applied(force)[0])
+        applied = AppliedEffort([binding], robot.actuators)
+        return lambda: float(applied(data)[0])
     if servo is not None:
         return _servo_reader(servo, kind)
     if kind == "clamp":
@@ -266,11 +266,8 @@ class Telemetry:
                 efforts[[self._place[b.actuator_id] for b in controller.bindings]] = values
 
     def applied_effort(self) -> FloatArray:
-        """Effort that MuJoCo used, after all of its own limits.
-
-        A joint's actuatorfrcrange limits the sum of its actuators; each takes its share of the cut.
-        """
-        return self._reader.applied_effort(self._data.actuator_force)
+        """Effort that MuJoCo used, after all of its own limits; see `AppliedEffort`."""
+        return self._reader.applied_effort(self._data)
 
     def position(self) -> FloatArray:
         """qpos of the joint, or actuator length."""

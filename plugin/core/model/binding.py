@@ -1,11 +1,11 @@
 """Addresses of an actor in the compiled model: joints, states, and what drives each actuator."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, cached_property
 from itertools import accumulate
 from types import MappingProxyType
-from typing import Any, Final, overload
+from typing import Any, Final, Self
 
 import mujoco
 import numpy as np
@@ -26,6 +26,7 @@ from mjrig.core.scene.pose import Rigid
 _TRN = mujoco.mjtTrn
 _JNT = mujoco.mjtJoint
 _JOINT_TRANSMISSIONS = (int(_TRN.mjTRN_JOINT), int(_TRN.mjTRN_JOINTINPARENT))
+_TENDON, _JOINT_WRAP = int(_TRN.mjTRN_TENDON), int(mujoco.mjtWrap.mjWRAP_JOINT)
 _TARGET = {
     int(_TRN.mjTRN_JOINT): "joint",
     int(_TRN.mjTRN_JOINTINPARENT): "joint",
@@ -115,6 +116,10 @@ class ActuatorBinding:
     alias: str = ""
     #: The motor that the scene names for its joint.
     motor: Motor | None = None
+    #: Whether actuators of tendons, sites or bodies can act on its joint too.
+    has_other_forces: bool = False
+    #: `actuatorgravcomp`: gravity compensation of its joint counts as actuator force.
+    counts_gravcomp: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -157,14 +162,17 @@ def equipped(
     return [replace(b, motor=motors[b.joint].motor) if b.joint in motors else b for b in bindings]
 
 
-class BindingTable(CheckedAttributes, Sequence[ActuatorBinding]):
+class BindingTable(CheckedAttributes, tuple[ActuatorBinding, ...]):
     """Actuators bound to degrees of freedom, in actuator-id order, and those skipped."""
 
-    unbound: Final[tuple[ActuatorBinding, ...]]
+    unbound: Final[tuple[ActuatorBinding, ...]]  # type: ignore[misc]
 
-    def __init__(self, bound: Iterable[ActuatorBinding], rest: Iterable[ActuatorBinding]) -> None:
-        self._bound = tuple(sorted(bound, key=lambda b: b.actuator_id))
-        self.unbound = tuple(sorted(rest, key=lambda b: b.actuator_id))
+    def __new__(
+        cls, bound: Iterable[ActuatorBinding] = (), rest: Iterable[ActuatorBinding] = ()
+    ) -> Self:
+        made = super().__new__(cls, sorted(bound, key=lambda b: b.actuator_id))
+        made.unbound = tuple(sorted(rest, key=lambda b: b.actuator_id))  # type: ignore[misc]
+        return made
 
     @property
     def skipped(self) -> list[tuple[str, str]]:
@@ -173,20 +181,7 @@ class BindingTable(CheckedAttributes, Sequence[ActuatorBinding]):
 
     def slots(self, owner: str) -> Slots:
         """The bound actuators as slots for per-actuator values."""
-        return Slots([b.names for b in self._bound], owner)
-
-    @overload
-    def __getitem__(self, index: int) -> ActuatorBinding: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[ActuatorBinding, ...]: ...
-    def __getitem__(self, index: int | slice) -> ActuatorBinding | tuple[ActuatorBinding, ...]:
-        return self._bound[index]
-
-    def __len__(self) -> int:
-        return len(self._bound)
-
-    def __iter__(self) -> Iterator[ActuatorBinding]:
-        return iter(self._bound)
+        return Slots([b.names for b in self], owner)
 
     def __repr__(self) -> str:
         return f"BindingTable({len(self)} bound, {len(self.unbound)} skipped)"
@@ -224,6 +219,24 @@ def describe_actuators(
     return found
 
 
+def joints_of_others(model: Any) -> npt.NDArray[np.bool_]:
+    """Which joints an actuator of something else than a joint can act on.
+
+    A fixed tendon acts on its joints, anything else wherever its path or contact is.
+    """
+    joints = np.zeros(model.njnt, np.bool_)
+    others = np.flatnonzero(~np.isin(model.actuator_trntype, _JOINT_TRANSMISSIONS))
+    for i in others.tolist():
+        wraps = slice(0)
+        if model.actuator_trntype[i] == _TENDON:
+            tendon = model.actuator_trnid[i, 0]
+            first = model.tendon_adr[tendon]
+            wraps = slice(first, first + model.tendon_num[tendon])
+        is_fixed = np.any(model.wrap_type[wraps] == _JOINT_WRAP)
+        joints[model.wrap_objid[wraps] if is_fixed else slice(None)] = True
+    return joints
+
+
 class _Reader:
     """A model whose arrays are fetched once: MuJoCo makes a new view every time."""
 
@@ -233,6 +246,10 @@ class _Reader:
     def __getattr__(self, name: str) -> Any:
         array = self.__dict__[name] = getattr(self.model, name)
         return array
+
+    @cached_property
+    def joints_of_others(self) -> npt.NDArray[np.bool_]:
+        return joints_of_others(self.model)
 
     def local(self, kind: Any, index: int) -> str:
         """The local name of an element; empty if it has none."""
@@ -335,6 +352,8 @@ def _describe(
         skip_reason=_skip_reason(kind, transmission, target, count, (scale, gain)),
         native_obstacle=obstacle,
         alias=alias,
+        has_other_forces=joint_id >= 0 and bool(read.joints_of_others[joint_id]),
+        counts_gravcomp=joint_id >= 0 and bool(read.jnt_actgravcomp[joint_id]),
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from mjrig.core.errors import LocatedError, PropertyError, SceneError
+from mjrig.core.errors import LocatedError, MjrigError, PropertyError, SceneError
 from mjrig.core.names import suggestion
 from mjrig.core.properties.collection_kinds import Table, anything
 from mjrig.core.properties.declaration import Property
@@ -18,7 +18,6 @@ from mjrig.core.scene.actor_description import ActorDescription
 from mjrig.core.scene.mujoco_options import SimOptions
 from mjrig.core.scene.randomisation import Draw
 from mjrig.core.scene.scene_file import MAX_FILES, SceneFile
-from mjrig.core.scene.scene_paths import SCENE, find
 from mjrig.core.scene.scene_sections import NAME, CollisionGroup, Frame, Randomise
 from mjrig.core.scene.scene_text import FORMAT, item_tree, update
 from mjrig.core.yaml_text.comparison import same
@@ -474,3 +473,45 @@ class SceneDescription(SceneFile):
         target, name = find(self, path)
         target.property_named(name).assign(target, value)
         return (*target.keys_below(), name)
+
+
+# Scene path ---------------------------------------------------------------------------------------
+
+
+#: First name of paths to the scene itself: `scene.seed`.
+SCENE = "scene"
+
+
+def find(root: HasProperties, path: str) -> tuple[HasProperties, str]:
+    """The object and the last name a dotted path leads to.
+
+    Raises:
+        PropertyError: a part of the path does not exist.
+    """
+    *parts, last = path.split(".")
+    if not parts:
+        raise PropertyError(f"{path!r} is not a path; write actor.component.property")
+    for part in parts:
+        root = root.part(part)
+    return root, last
+
+
+def existing(root: Any, path: str) -> HasProperties | None:
+    """The object at a path, None if there is none; unlike `find` it makes no part on the way."""
+    for name in path.split("."):
+        if name in getattr(root, "_nesting", ()) and vars(root)[name] is None:
+            return None
+        try:
+            root = root.part(name)
+        except MjrigError:
+            return None
+    return root if isinstance(root, HasProperties) else None
+
+
+def path_of(obj: HasProperties) -> str:
+    """The path of an object in its scene, as `set` reads it: `dog.PDController.clamps[0]`."""
+    parts: list[str] = []
+    while obj._parent is not None:
+        parts.append(obj.path_name)
+        obj = obj._parent
+    return ".".join(reversed(parts)) or SCENE

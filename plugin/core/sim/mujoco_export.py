@@ -34,9 +34,8 @@ from mjrig.core.names import unique
 from mjrig.core.properties.component import ActorComponent
 from mjrig.core.scene.editing.scene import Actor, Scene
 from mjrig.core.scene.placement import flattened
-from mjrig.core.sim.assembly import Assembly, assemble, choose_executions
 from mjrig.core.sim.native_compile import Key
-from mjrig.core.sim.world import World
+from mjrig.core.sim.world import Assembly, World, assemble, choose_executions
 
 # Lowered world ------------------------------------------------------------------------------------
 

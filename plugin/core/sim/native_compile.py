@@ -23,6 +23,7 @@ from mjrig.core.model.binding import (
     describe_actuators,
     equipped,
     has_effect,
+    joints_of_others,
     spans,
 )
 from mjrig.core.model.build import Built, Layout, compile_layout, compile_spec
@@ -312,8 +313,12 @@ def _in_place(
         model.jnt_dofadr[joints].tolist(),
         zip(*limits, strict=True),
         zip(*efforts, strict=True),
+        joints_of_others(model)[joints].tolist(),
+        model.jnt_actgravcomp[joints].astype(bool).tolist(),
     )
-    for motor, joint, ctrl, out, qpos, dof, limit, effort in zip(motors, *columns, strict=True):
+    for motor, joint, ctrl, out, qpos, dof, limit, effort, others, gravcomp in zip(
+        motors, *columns, strict=True
+    ):
         names = (
             mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_ACTUATOR, motor.actuator_id),
             mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_JOINT, joint),
@@ -329,6 +334,8 @@ def _in_place(
             dof_address=dof,
             joint_range=tuple(limit[1]) if limit[0] else None,
             joint_force_range=tuple(effort[1]) if effort[0] else None,
+            has_other_forces=others,
+            counts_gravcomp=gravcomp,
         )
 
 

@@ -177,10 +177,10 @@ def _add_log(work: ActorWork, log: EffortLog, chunk: Chunk, actor: int, where: s
 
 def _applied(robot: Articulation, direct: Sequence[ActuatorBinding], place: FloatArray) -> Note:
     """What MuJoCo applied through actuators no law can be bound to."""
-    applied, force = AppliedEffort(direct, robot.actuators), robot.data.actuator_force
+    applied, data = AppliedEffort(direct, robot.actuators), robot.data
 
     def look(k: int) -> None:
-        place[k] = applied(force)
+        place[k] = applied(data)
 
     return look
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from mjrig.core.control.policy import running_policies
 from mjrig.core.errors import MjrigError, PropertyError
-from mjrig.core.findings import Level
+from mjrig.core.findings import Level, warning
 from mjrig.core.names import suggestion
 from mjrig.core.sim.world import World
 from mjrig.lab.bench.runner import Benched, Entrant
@@ -104,5 +104,7 @@ def _order(world: World, actor: str) -> str:
     probes = order_probe(file, world, actor, command=command)
     better = better_order(probes, command)
     if better is not None:
-        return f"joint order: {suspicion(probes)}; it is {', '.join(better.joints)}"
-    return unclear(probes, command)
+        evidence = {"joints": list(better.joints), **suspicion(probes)}
+        return warning("joint order", actor, form="joint order probed", **evidence).text
+    doubtful = unclear(probes, command)
+    return warning("unclear", actor, **doubtful).text if doubtful else ""

@@ -9,7 +9,7 @@ from typing import Any
 from mjrig.core.errors import MjrigError, PolicyError
 from mjrig.core.findings import Finding, RepairEdit
 from mjrig.core.scene.editing.scene import Scene
-from mjrig.core.scene.scene_paths import existing
+from mjrig.core.scene.scene_description import existing
 from mjrig.core.yaml_text.yaml_document import Document
 from mjrig.core.yaml_text.yaml_edit import updated_text
 

@@ -332,6 +332,15 @@ _START = {
 #: Kinds of `mjrig check`.
 CHECK = {**_DRIVES, **_LIMITS, **_MOTORS, **_MASSES, **_CONTACTS, **_STABILITY, **_START}
 
+_RUN = (
+    "as declared it [[falls after {fell[0]:.2g} s]][[tilts by {tilt[0]:.0f}°]][[misses its command "
+    "by {missed[0]:.2g} of {missed[1]:.2g}]][[ends {goal[1]:.0f}° from its goal after "
+    "{goal[0]:.0f}° at the start]][[costs {cost[0]:.2f}]]"
+)
+_WRONG_ORDER = (
+    f"the joint order looks wrong: {_RUN}; with {{order}} it costs only {{least:.2f}} "
+    "(upright {upright:.2f})"
+)
 _OVERRIDE = "{--robot} confirms the robot, {--joints} sets the order"
 
 #: Kinds of the pre-flight of `mjrig import`.
@@ -354,9 +363,10 @@ IMPORT = {
         "pose and a rate that are somewhat off, effort limits, delays, friction of the ground, "
         "payload (mjrig replay tries some)"
     ),
-    "order-probe": FindingText("{runs}", "{--joints} {joints}"),
+    "order-probe": FindingText(_WRONG_ORDER, "{--joints} {joints}"),
     "unclear": FindingText(
-        "{runs}",
+        f"unclear: {_RUN}; no other joint order that was tried does all that a healthy run does, "
+        "so that its cause cannot be told from this run",
         "compare the assumptions with the training run: {--scale}, {--default}, {--keyframe}, "
         "{--height}, {--rate}, {--joints}; gains, limits and armature with the model's",
     ),
@@ -399,7 +409,10 @@ IMPORT = {
         "write its terms into policy.yaml, then add {{type: Policy, file: policy.yaml}}",
     ),
     "other-robot": FindingText(
-        "{here}; {fits}", "[[{--robot} names the robot of the model{unconfirmed:?}]]"
+        "the files are for the robot {expected!r}, [[the name {model} is of {here!r}]]"
+        "[[ or {also[0]!r}]][[not for {chosen!r}, which was chosen]]; "
+        "[[all its joints exist{by_name:?}]][[it has as many motors{by_index:?}]]",
+        "[[{--robot} names the robot of the model{model:?}]]",
     ),
     "joint-alias": FindingText("is called {expected!r} in the files"),
     "joint-extra": FindingText(
@@ -557,7 +570,7 @@ REPLAY = {
         _AS_RECORDED + "{subject} in another order ({order}) {share:remove}; the columns are "
         "[{columns}]"
     ),
-    "joint order probed": FindingText(_AS_RECORDED + "{runs}; it is {joints}"),
+    "joint order probed": FindingText(_AS_RECORDED + _WRONG_ORDER + "; it is {joints}"),
     "joint order listed": FindingText(
         _DIFFERS + "the recording lists the joints of the policy in another order: {expected}"
     ),

@@ -57,7 +57,7 @@ from mjrig.lab.fit.identifiability import (
 )
 from mjrig.lab.fit.plant import DELAY, TORQUE_GAIN, Drives
 from mjrig.lab.fit.problem import Unknown
-from mjrig.lab.fit.statistics import QUANTILE, long_run
+from mjrig.lab.fit.solver import QUANTILE, long_run
 
 # By efforts ---------------------------------------------------------------------------------------
 # A fit to recorded efforts: every joint's law by itself, nothing simulated.

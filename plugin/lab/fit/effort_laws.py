@@ -18,7 +18,7 @@ from mjrig.core.control.setpoints import FEEDFORWARD, POSITION, VELOCITY
 from mjrig.core.sim.world import World
 from mjrig.lab.fit.fit_data import LEAST_SAMPLES, RecordedTrack
 from mjrig.lab.fit.plant import Drives
-from mjrig.lab.fit.statistics import long_run
+from mjrig.lab.fit.solver import long_run
 
 Mask = npt.NDArray[np.bool_]
 #: Residuals below this share of the efforts are rounding.

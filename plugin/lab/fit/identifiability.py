@@ -12,7 +12,7 @@ from mjrig.lab.fit.fit_data import RecordedTrack
 from mjrig.lab.fit.inertial_parameters import SIZE
 from mjrig.lab.fit.plant import DELAY, INERTIAL, PAYLOAD, UNITS, Drives
 from mjrig.lab.fit.problem import Problem, Unknown, roughness
-from mjrig.lab.fit.statistics import QUANTILE
+from mjrig.lab.fit.solver import QUANTILE
 
 # Remedies -----------------------------------------------------------------------------------------
 # Which recording would show what this one does not, in words.

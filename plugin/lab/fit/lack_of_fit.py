@@ -20,15 +20,14 @@ from mjrig.core.arrays import FloatArray
 from mjrig.core.errors import ExecutionError
 from mjrig.core.names import listed
 from mjrig.core.scene.editing.scene import Scene
-from mjrig.lab.fit.delay_estimation import with_free_centre
 from mjrig.lab.fit.identifiability import unit_of
 from mjrig.lab.fit.inertial_parameters import SIZE
 from mjrig.lab.fit.plant import DYNAMICS, ENCODER, FEEDBACK, INERTIAL, UNITS
 from mjrig.lab.fit.problem import Point, Problem, Unknown, roughness
 from mjrig.lab.fit.search import Report
 from mjrig.lab.fit.simulation import FinerSimulator, Stage
-from mjrig.lab.fit.solver import Solution
-from mjrig.lab.fit.statistics import LEAST_NOISE, Spread, long_run, spread
+from mjrig.lab.fit.solution_estimates import with_free_centre
+from mjrig.lab.fit.solver import LEAST_NOISE, Solution, Spread, long_run, spread
 
 # Lack of fit --------------------------------------------------------------------------------------
 # Noise has nothing to do with the motion, however correlated it is in time. What is left of the

@@ -6,23 +6,19 @@ the recorded setpoints, are compared with the recorded states; the parameters ar
 Levenberg-Marquardt on finite differences, each a world of a batch, and delays by trying them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
+from typing import Any
 
+import mujoco
 import numpy as np
 
 from mjrig.core.arrays import FloatArray
 from mjrig.core.control.actor_in_world import base_address
+from mjrig.core.control.setpoints import FEEDFORWARD, POSITION, VELOCITY
 from mjrig.core.scene.editing.scene import Scene
 from mjrig.core.sim.world import World
-from mjrig.lab.fit.delay_estimation import (
-    common_delay,
-    delay_estimate,
-    delay_unknowns,
-    real_delays,
-    with_common,
-    with_other_lags,
-)
 from mjrig.lab.fit.estimates import (
     Bounds,
     Curves,
@@ -32,10 +28,9 @@ from mjrig.lab.fit.estimates import (
     delay_bounds,
     unknowns_of,
 )
-from mjrig.lab.fit.fit_data import RecordedTrack
+from mjrig.lab.fit.fit_data import FitWindow, Places, RecordedTrack
 from mjrig.lab.fit.identifiability import Dropped, estimate, left_alone, not_found, without_interval
 from mjrig.lab.fit.lack_of_fit import Verdicts
-from mjrig.lab.fit.motion_search import MotionSearch
 from mjrig.lab.fit.outliers import (
     FEW_HELD_OUT,
     OddSpan,
@@ -44,27 +39,359 @@ from mjrig.lab.fit.outliers import (
     said_of_held_out,
     without,
 )
-from mjrig.lab.fit.plant import BEYOND_LAGS, CREEP, DELAY, INERTIAL, OF_BODIES, Drives
-from mjrig.lab.fit.problem import Point, Problem
+from mjrig.lab.fit.plant import BEYOND_LAGS, CREEP, DELAY, DYNAMICS, INERTIAL, OF_BODIES, Drives
+from mjrig.lab.fit.problem import Point, Problem, Unknown
 from mjrig.lab.fit.pruning import Pruned, Pruning
-from mjrig.lab.fit.search import FitOutcome, asked_efforts
+from mjrig.lab.fit.search import FitOutcome, FitRun, Report, asked_efforts
 from mjrig.lab.fit.simulation import MotionOptions, Simulator, Stage, simulator_of, stages_of
 from mjrig.lab.fit.solution_estimates import (
     STARTS,
     as_vague,
     as_written,
     bodies,
+    common_delay,
     correlated,
     correlations,
     creeps_of,
     curves_of,
+    delay_estimate,
+    delay_unknowns,
     offset_notes,
+    real_delays,
     resting_on,
+    with_common,
+    with_other_lags,
     with_shift,
     with_slow_law,
 )
-from mjrig.lab.fit.solver import solve
-from mjrig.lab.fit.statistics import Spread, first_weights, spread
+from mjrig.lab.fit.solver import (
+    Solution,
+    Spread,
+    cost_of,
+    first_weights,
+    fitted_weights,
+    solve,
+    spread,
+)
+
+# Inverse ------------------------------------------------------------------------------------------
+# Where a search begins: parameters by inverse dynamics of the recorded motion.
+#
+# With the motion known, the efforts of a joint are linear in its gains, armature, damping and
+# friction, whatever the other joints do. So for each delay they are one regression per joint, and
+# the best delay is the best of all, not one nearby. Noise biases them somewhat: they are a start,
+# from which the simulation is fitted.
+
+
+#: Half widths of the smoothing [samples]: one for every kind of recording.
+WIDTHS = (2.0, 5.0, 12.0)
+#: What the efforts are linear in, in the order of the columns.
+LINEAR = ("kp", "kv", *DYNAMICS)
+KNOWN = "known"
+#: Slower than this share of its mean speed, a joint tells nothing about dry friction.
+SLOW = 0.1
+
+
+def inverse_starts(
+    model: Any,
+    stage: Stage,
+    point: Point,
+    unknowns: Sequence[Unknown],
+    delayed: Mapping[int, Sequence[int]],
+) -> Iterator[Point]:
+    """Points to begin at, one per width of smoothing.
+
+    Args:
+        model: with the scene's values; it is not changed.
+        delayed: place → delays to try [ticks].
+    """
+    asked = {u.place for u in unknowns if u.parameter in LINEAR} | set(delayed)
+    has_gains = np.isfinite(point.values["kp"]) & np.isfinite(point.values["kv"])
+    places = [place for place in sorted(asked) if has_gains[place]]
+    for width in WIDTHS:
+        motions = [_Motion.of(model, stage, window, width) for window in stage.windows]
+        known = [m for m in motions if m is not None]
+        if len(known) < len(motions):
+            continue
+        found = point
+        for place in places:
+            own = [u for u in unknowns if u.place == place and u.parameter in LINEAR]
+            found = _regressed(stage, known, found, place, own, delayed.get(place, ()))
+        yield found
+
+
+@dataclass(frozen=True)
+class _Motion:
+    """The smoothed motion of a window, over the intervals between its samples.
+
+    Attributes:
+        rows: (intervals, steps of each) physics steps, before smoothing.
+        kernel: weights of the smoothing.
+        position, speed, change: (rows, driven joints) with the velocity and its rate of change.
+        efforts: (rows, driven joints) that the motion takes without their armature, damping and
+            friction.
+    """
+
+    window: FitWindow
+    rows: "np.ndarray[tuple[int, int], np.dtype[np.intp]]"
+    kernel: FloatArray
+    position: FloatArray
+    speed: FloatArray
+    change: FloatArray
+    efforts: FloatArray
+
+    @classmethod
+    def of(cls, model: Any, stage: Stage, window: FitWindow, width: float) -> "_Motion | None":
+        """None: it is too short for this width."""
+        kernel, stride = _kernel(width), int(np.median(np.diff(window.after)))
+        after = np.arange(0, int(window.after[-1]) + 1, stride)
+        if len(after) - 1 < 4 * len(kernel):
+            return None
+        track, h = stage.tracks[window.track], float(model.opt.timestep)
+        # The mean over the steps of an interval, of what changes evenly within it.
+        part = 0.5 * (stride - 1) / stride
+        rows = window.samples
+        q, v = _at(after, window.after, track.qpos[rows], track.qvel[rows], h)
+        change = np.diff(v, axis=0) / (stride * h)
+        means = [x[:-1] + part * np.diff(x, axis=0) for x in (q, v)]
+        q, v, change = (_smoothed(x, kernel) for x in (*means, change))
+        dofs = stage.drives.dofs
+        columns = stage.tangent.qpos[np.searchsorted(stage.tangent.dof, dofs)]
+        efforts = _efforts(model, dofs, q, v, change)
+        steps = window.start + after[:-1, None] + np.arange(stride)
+        return cls(window, steps, kernel, q[:, columns], v[:, dofs], change[:, dofs], efforts)
+
+    def terms(self, stage: Stage, place: int, lag: int) -> dict[str, FloatArray]:
+        """What each parameter of a joint multiplies, and under "known" what is left for them."""
+        drives = stage.drives
+        table = stage.tracks[self.window.track].commands[drives.actor]
+        rows = self.rows - lag * int(drives.ticks[place])
+        rows = np.clip(rows, self.window.segment, len(table) - 1)
+        target = _smoothed(table[rows, :, drives.columns[place]].mean(axis=1), self.kernel)
+        speed = self.speed[:, place]
+        slow = SLOW * float(np.mean(np.abs(speed))) + 1e-12
+        return {
+            "kp": target[:, POSITION] - self.position[:, place],
+            "kv": target[:, VELOCITY] - speed,
+            "armature": -self.change[:, place],
+            "damping": -speed,
+            "frictionloss": -np.clip(speed / slow, -1.0, 1.0),
+            KNOWN: self.efforts[:, place] - target[:, FEEDFORWARD],
+        }
+
+
+def _at(
+    steps: Places, sampled: Places, qpos: FloatArray, qvel: FloatArray, timestep: float
+) -> tuple[FloatArray, FloatArray]:
+    """States at evenly spaced steps, of samples that need not be: logs lose some.
+
+    Cubic Hermite polynomials through positions and velocities; quaternions, which are of bodies
+    that are not driven, between their components.
+    """
+    if np.array_equal(steps, sampled):
+        return qpos, qvel
+    rows = np.clip(np.searchsorted(sampled, steps, side="right") - 1, 0, len(sampled) - 2)
+    span = (sampled[rows + 1] - sampled[rows]).astype(float)
+    s = ((steps - sampled[rows]) / span)[:, None]
+    speeds = qvel[rows] + s * (qvel[rows + 1] - qvel[rows])
+    positions = qpos[rows] + s * (qpos[rows + 1] - qpos[rows])
+    if qpos.shape[1] == qvel.shape[1]:
+        slopes = [qvel[k] * timestep * span[:, None] for k in (rows, rows + 1)]
+        bend = qpos[rows + 1] - qpos[rows]
+        positions += s * (1.0 - s) * ((1.0 - s) * (slopes[0] - bend) - s * (slopes[1] - bend))
+    return positions, speeds
+
+
+def _kernel(width: float) -> FloatArray:
+    reach = int(3.0 * width)
+    bell = np.exp(-0.5 * (np.arange(-reach, reach + 1) / width) ** 2)
+    weights: FloatArray = bell / bell.sum()
+    return weights
+
+
+def _smoothed(values: FloatArray, kernel: FloatArray) -> FloatArray:
+    """Columns convolved with a kernel; rows at the ends, where it reaches beyond, are left out."""
+    return np.stack([np.convolve(c, kernel, mode="valid") for c in values.T], axis=1)
+
+
+def _efforts(model: Any, dofs: Any, q: FloatArray, v: FloatArray, a: FloatArray) -> FloatArray:
+    """Inverse dynamics at some degrees of freedom, without their armature, damping and friction."""
+    model = copy(model)
+    for field in DYNAMICS.values():
+        getattr(model, field)[dofs] = 0.0
+    model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONSTRAINT)
+    data, found = mujoco.MjData(model), np.empty((len(q), len(dofs)))
+    for k in range(len(q)):
+        data.qpos[:], data.qvel[:], data.qacc[:] = q[k], v[k], a[k]
+        mujoco.mj_inverse(model, data)
+        found[k] = data.qfrc_inverse[dofs]
+    return found
+
+
+def _regressed(
+    stage: Stage,
+    motions: Sequence[_Motion],
+    point: Point,
+    place: int,
+    unknowns: Sequence[Unknown],
+    tried: Sequence[int],
+) -> Point:
+    """The point with one joint's unknowns and delay from a regression."""
+    found = []
+    for lag in tried or (int(point.lags[place]),):
+        parts = [motion.terms(stage, place, lag) for motion in motions]
+        terms = {name: np.concatenate([p[name] for p in parts]) for name in parts[0]}
+        left = terms.pop(KNOWN)
+        columns = [terms.pop(u.parameter) for u in unknowns]
+        for name, term in terms.items():  # as in the scene
+            left = left - float(point.values[name][place]) * term
+        matrix = np.reshape(columns, (len(columns), len(left))).T
+        values = _bounded(matrix, left, unknowns)
+        found.append((float(np.sum((left - matrix @ values) ** 2)), lag, values))
+    _, lag, values = min(found, key=lambda one: one[0])
+    lags = point.lags.copy()
+    lags[place] = lag
+    return replace(point.put(unknowns, values), lags=lags)
+
+
+def _bounded(matrix: FloatArray, right: FloatArray, unknowns: Sequence[Unknown]) -> FloatArray:
+    """Least squares; those that would leave their bounds stay there."""
+    low, high = (np.array([getattr(u, n) for u in unknowns]) for n in ("low", "high"))
+    values, free = np.zeros(len(unknowns)), np.ones(len(unknowns), dtype=bool)
+    while free.any():
+        rest = right - matrix[:, ~free] @ values[~free]
+        values[free] = np.linalg.lstsq(matrix[:, free], rest, rcond=1e-10)[0]
+        out = free & ((values < low) | (values > high))
+        if not out.any():
+            break
+        values = np.where(out, np.clip(values, low, high), values)
+        free &= ~out
+    return values
+
+
+# Motion search ------------------------------------------------------------------------------------
+# The search for what reproduces recorded motion: where it begins, and where it begins again.
+
+
+#: A joint fits badly if its residuals, in units of noise, are this many times the best joint's.
+BAD = 1.5
+#: Another solution must cost less than this share of the first.
+BETTER = 0.999
+
+
+@dataclass(frozen=True)
+class MotionSearch:
+    """Solves the problems of a fit to motion.
+
+    Attributes:
+        world: the scene's.
+        stage: what is simulated.
+        delayed: places of the joints whose delay is unknown.
+        lags: bounds of the delays [ticks].
+        verdicts: what solutions are worth.
+        report: called with progress messages.
+    """
+
+    world: World
+    stage: Stage
+    delayed: Sequence[int]
+    lags: tuple[int, int]
+    verdicts: Verdicts
+    report: Report
+
+    def best(self, problem: Problem, start: Point) -> FitOutcome:
+        """The outcome; if it is doubtful, the better one of it and some that begin elsewhere."""
+        found = self._begun(problem, start)
+        for begin in (self._joint_by_joint, self._of_its_best_joints):
+            if not self._is_doubtful(problem, found.solution):
+                break
+            other = begin(problem, start, found)
+            if other is not None and _is_better(other.solution, found.solution):
+                found = other
+        return found
+
+    def _begun(self, problem: Problem, start: Point) -> FitOutcome:
+        """From inverse dynamics if that simulates the recording better than the scene does."""
+        run = self._run(problem)
+        if self.stage.tangent.turns or self.stage.drives.remembers:
+            return run.go(start)
+        self.report("inverse dynamics")
+        lags = dict.fromkeys(self.delayed, range(self.lags[0], self.lags[1] + 1))
+        others = inverse_starts(self.world.model, self.stage, start, problem.unknowns, lags)
+        points, weights = [start, *others], first_weights(problem)
+        residuals = problem.residuals(points)
+        best = int(np.argmin([cost_of(r, weights) for r in residuals]))
+        if not best:
+            return run.go(start)
+        if any(u.parameter == "torque_limit" for u in problem.unknowns):  # not linear in it
+            return replace(run.go(points[best]), before=residuals[0])
+        return run.finish(points[best], weights, residuals[0])
+
+    def _is_doubtful(self, problem: Problem, solution: Solution) -> bool:
+        if self.stage.tangent.turns:  # impacts are reason enough for doubts, in any case
+            return False
+        return not solution.converged or bool(self.verdicts.rejection(problem, solution))
+
+    def _joint_by_joint(
+        self, problem: Problem, start: Point, found: FitOutcome
+    ) -> FitOutcome | None:
+        """From a fit of every joint by itself."""
+        if problem.apart:
+            return None
+        self.report("again, from a fit joint by joint")
+        alone = problem.joint_by_joint()
+        apart = self._run(alone).go(start)
+        weights = fitted_weights(alone, apart.solution)
+        return self._run(problem).finish(apart.solution.point, weights, found.before)
+
+    def _of_its_best_joints(
+        self, problem: Problem, start: Point, found: FitOutcome
+    ) -> FitOutcome | None:
+        """With the joints that fit badly back at the scene's values."""
+        miss = _misses_of(problem, found.solution)
+        bad = [place for place, value in miss.items() if value > BAD * min(miss.values())]
+        if not bad or len(bad) == len(miss):
+            return None
+        self.report("again, with the joints that fit badly as in the scene")
+        point = found.solution.point
+        values = {name: array.copy() for name, array in point.values.items()}
+        lags = point.lags.copy()
+        for place in bad:
+            lags[place] = start.lags[place]
+            for name in {u.parameter for u in problem.unknowns if u.is_of_joint}:
+                values[name][place] = start.values[name][place]
+        return self._run(problem).go(replace(point, values=values, lags=lags))
+
+    def go_on(self, problem: Problem, outcome: FitOutcome, point: Point) -> FitOutcome:
+        """Another problem solved from the end of one."""
+        weights = outcome.solution.system.weights
+        return self._run(problem).finish(point, weights, outcome.before)
+
+    def _run(self, problem: Problem) -> FitRun:
+        return FitRun(
+            problem,
+            self.delayed,
+            self.lags,
+            real_delays=self.stage.is_real,
+            report=self.report,
+        )
+
+
+def _misses_of(problem: Problem, solution: Solution) -> dict[int, float]:
+    """Place → root mean square of a joint's residuals, in units of the noise of its samples."""
+    stage = problem.stage
+    columns = np.searchsorted(stage.tangent.dofs, stage.drives.dofs)
+    pairs = zip(solution.residuals, solution.system.weights, strict=True)
+    every = np.concatenate([(r * w)[:, columns] for r, w in pairs])
+    return dict(enumerate(np.sqrt(np.mean(every**2, axis=0)).tolist()))
+
+
+def _is_better(one: Solution, other: Solution) -> bool:
+    """Whether a solution is clearly better than another, by the noise that this one left."""
+    weights = other.system.weights
+    costs = [cost_of(s.residuals, weights) for s in (one, other)]
+    return (one.converged and not other.converged) or costs[0] < BETTER * costs[1]
+
 
 FREE_BASE = (
     "{what}: impacts make the cost rough, so that the search can end beside the "

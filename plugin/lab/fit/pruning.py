@@ -37,8 +37,7 @@ from mjrig.lab.fit.plant import (
 )
 from mjrig.lab.fit.problem import Point, Problem, Unknown
 from mjrig.lab.fit.search import FitOutcome, asked_efforts
-from mjrig.lab.fit.solver import Solution, System
-from mjrig.lab.fit.statistics import QUANTILE, Spread, first_weights, spread
+from mjrig.lab.fit.solver import QUANTILE, Solution, Spread, System, first_weights, spread
 
 # Nothing changes ----------------------------------------------------------------------------------
 # Directions in which a joint's unknowns change nothing: others make up for each exactly.

@@ -8,8 +8,15 @@ import numpy as np
 from mjrig.core.arrays import FloatArray
 from mjrig.lab.fit.plant import BEYOND_LAGS, Lags
 from mjrig.lab.fit.problem import Linearised, Point, Problem, Unknown
-from mjrig.lab.fit.solver import LEAST_DAMPING, Solution, System, solve, stepped
-from mjrig.lab.fit.statistics import first_weights, fitted_weights
+from mjrig.lab.fit.solver import (
+    LEAST_DAMPING,
+    Solution,
+    System,
+    first_weights,
+    fitted_weights,
+    solve,
+    stepped,
+)
 
 # Search -------------------------------------------------------------------------------------------
 # Searches without derivatives: delays, which are whole steps, and coarse effort limits.

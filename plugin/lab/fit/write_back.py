@@ -10,7 +10,7 @@ from mjrig.core.errors import FitError
 from mjrig.core.names import how_many, listed, literal
 from mjrig.core.patterns import Slots
 from mjrig.core.scene.editing.scene import Scene
-from mjrig.core.scene.scene_paths import existing
+from mjrig.core.scene.scene_description import existing
 from mjrig.core.sim.world import World
 from mjrig.lab.fit import inertial_parameters
 from mjrig.lab.fit.estimates import Estimate

@@ -19,8 +19,7 @@ from mjrig.core.properties.per_actuator import DEFAULT, Origin, PerActuator, ori
 from mjrig.core.scene.actor_description import ActorDescription
 from mjrig.core.scene.editing.scene import Scene
 from mjrig.core.scene.native_elements import GAINS_OF
-from mjrig.core.scene.scene_description import Placed
-from mjrig.core.scene.scene_paths import existing, find
+from mjrig.core.scene.scene_description import Placed, existing, find
 from mjrig.core.sim.world import World
 
 # Gain origins -------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from mjrig.core.pattern_program import pattern_budget
 from mjrig.core.patterns import Slots
 from mjrig.core.properties.per_actuator import DEFAULT
 from mjrig.core.scene.editing.scene import Scene
-from mjrig.core.scene.scene_paths import path_of
+from mjrig.core.scene.scene_description import path_of
 from mjrig.lab.findings.remedies import apply, plain
 from mjrig.lab.replay.finding import repair
 from mjrig.lab.replay.result import Replay

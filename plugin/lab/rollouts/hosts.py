@@ -7,6 +7,7 @@ a batch are bit-identical to one world per task; MuJoCo Warp computes in single 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ import numpy as np
 from mjrig.core.arrays import FloatArray
 from mjrig.core.control.actor_in_world import base_address
 from mjrig.core.control.articulation import Articulation
-from mjrig.core.control.efforts import BoolArray
+from mjrig.core.control.efforts import EFFORT_FIELDS, AppliedEffort, BoolArray
 from mjrig.core.control.sampler import Sampler
 from mjrig.core.errors import BindingError
 from mjrig.core.model.binding import ActuatorBinding
@@ -50,11 +51,11 @@ class Readout(Sampler):
         self.slots = Slots([[b.actuator, b.joint] if b.joint else [b.actuator] for b in table])
         self._ids = np.array([b.actuator_id for b in table], dtype=np.intp)
 
-    def at_limit(self, force: FloatArray, edges: FloatArray) -> BoolArray:
+    def at_limit(self, data: Any, edges: FloatArray) -> BoolArray:
         """Forces at an actuator limit, (worlds, n, 2), or at a limit of their joint."""
-        own = force[:, self.outputs]
+        own = np.asarray(data.actuator_force)[..., self.outputs]
         found: BoolArray = (own <= edges[..., 0]) | (own >= edges[..., 1])
-        return found | self.applied_effort.is_cut(force)
+        return found | self.applied_effort.is_cut(data)
 
     def edges(self, model: Any) -> FloatArray:
         """(n, 2) force range of each actuator; infinite where it has none."""
@@ -215,12 +216,12 @@ class WorldHost(Host):
 
     @property
     def effort(self) -> FloatArray:
-        return self.readout.applied_effort(self.world.data.actuator_force[None])
+        return self.readout.applied_effort(self.world.data)[None]
 
     @property
     def at_limit(self) -> BoolArray:
         if self._is_native:
-            return self.readout.at_limit(self.world.data.actuator_force[None], self._edges)
+            return np.atleast_2d(self.readout.at_limit(self.world.data, self._edges))
         own = self.readout.places
         raw, applied = self.robot.raw_effort[own], self.robot.applied_effort[own]
         cut: BoolArray = np.abs(raw - applied) > 1e-6 * np.maximum(1.0, np.abs(raw))
@@ -246,6 +247,12 @@ _STATE = (
 )  # fmt: skip
 
 
+def effort_fields(batch: Batch, applied: AppliedEffort) -> SimpleNamespace:
+    """The fields of all worlds that efforts are computed from, live."""
+    names = EFFORT_FIELDS if len(applied.dofs) else EFFORT_FIELDS[:1]
+    return SimpleNamespace(**{name: batch.data(name) for name in names})
+
+
 class BatchHost(Host):
     """All worlds of a batch, each with the limits `edges` (worlds, n, 2) of its own model."""
 
@@ -255,7 +262,8 @@ class BatchHost(Host):
         super().__init__(batch.template, actor, batch.count, prepared)
         self.batch, self._edges = batch, edges
         self._mine = batch[actor]
-        self._length, self._force = batch.data("actuator_length"), batch.data("actuator_force")
+        self._length = batch.data("actuator_length")
+        self._fields = effort_fields(batch, self.readout.applied_effort)
         self._time, self._ctrl = batch.data("time"), batch.data("ctrl")
 
     def step(self, n: int = 1) -> None:
@@ -298,11 +306,11 @@ class BatchHost(Host):
 
     @property
     def effort(self) -> FloatArray:
-        return self.readout.applied_effort(self._force)
+        return self.readout.applied_effort(self._fields)
 
     @property
     def at_limit(self) -> BoolArray:
-        return self.readout.at_limit(self._force, self._edges)
+        return self.readout.at_limit(self._fields, self._edges)
 
     def save(self) -> Any:
         fields = {name: self.batch.data(name) for name in _STATE}

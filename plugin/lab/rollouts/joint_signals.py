@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import mujoco
 import numpy as np
+import numpy.typing as npt
 
 from mjrig.core.arrays import FloatArray
 from mjrig.core.control.controller import ArticulationController
@@ -14,7 +16,7 @@ from mjrig.core.sim.batch import Batch
 from mjrig.core.sim.world import World
 from mjrig.lab.rollouts.actuator_selection import Chosen, choose_law
 from mjrig.lab.rollouts.experiment import PlainScenario, Variation
-from mjrig.lab.rollouts.hosts import BatchHost, Host
+from mjrig.lab.rollouts.hosts import BatchHost, Host, effort_fields
 from mjrig.lab.rollouts.joint_bench import Bench, Response, Rest, failed, respond
 from mjrig.lab.rollouts.randomisation import Randomisation
 from mjrig.lab.rollouts.signals import (
@@ -172,17 +174,17 @@ class _Run:
         """The trace of each copy, until it is over; None: it diverged."""
         h = self._world.timestep
         read = [self._reader("qpos", "qpos_address"), self._reader("qvel", "dof_address")]
-        read_forces, shares = self._force_reader()
+        read_terms, places = self._term_reader()
         move, asked = self._mover(), signal_steps(self._signals[0], h)[0]
         time = self._batch.data("time")
         began = float(np.ravel(time[0])[0])
         log: list[FloatArray] = []
-        forces: list[FloatArray] = []
+        terms: list[FloatArray] = []
 
         def advance(step: int, offsets: FloatArray) -> BoolArray:
             log.append(np.array([move(offsets), read[0](), read[1]()]))
             self._batch.step()
-            forces.append(read_forces())
+            terms.append(read_terms())
             if step % EVERY == 0:
                 report(min(step / asked, 1.0))
             # MuJoCo resets the time to 0 where a state became non-finite.
@@ -191,9 +193,9 @@ class _Run:
 
         length = follow(self._signals, h, lambda: read[0]()[:, None], advance, ended=self._end)
         table = np.concatenate([log, [np.array([read[0]()] * 3)]])
-        force = np.array(forces)
+        history = np.array(terms)
         return [
-            self._trace(i, table[: n + 1, :, i].T, force[:n, shares[i]]) if n else None
+            self._trace(i, table[: n + 1, :, i].T, history[:n, places[i]]) if n else None
             for i, n in enumerate(length)
         ]
 
@@ -210,15 +212,23 @@ class _Run:
         every = np.arange(len(where))
         return lambda: values[every, where]
 
-    def _force_reader(self) -> tuple[Callable[[], FloatArray], list[slice]]:
-        """Reads the forces that act on the joint of every copy, and which belong to which copy."""
+    def _term_reader(self) -> tuple[Callable[[], FloatArray], list[npt.NDArray[np.intp]]]:
+        """Reads the terms of all copies' efforts, and where those of each copy are."""
         values = self._batch.data("actuator_force")
         counts = [len(applied.outputs) for applied in self._applied]
         where = np.concatenate([applied.outputs for applied in self._applied])
         copies = np.repeat(np.arange(len(counts)), counts)
-        ends = np.cumsum(counts).tolist()
-        shares = [slice(end - n, end) for end, n in zip(ends, counts, strict=True)]
-        return lambda: values[copies, where], shares
+        sums = [self._sum_reader(i) for i, a in enumerate(self._applied) if len(a.dofs)]
+        sizes = [len(applied.dofs) for applied in self._applied]
+        owner = np.concatenate([copies, np.repeat(np.arange(len(sizes)), sizes)])
+        places = [np.flatnonzero(owner == i) for i in range(len(counts))]
+        return lambda: np.concatenate([values[copies, where], *(read() for read in sums)]), places
+
+    def _sum_reader(self, i: int) -> Callable[[], FloatArray]:
+        """Reads the sums that the effort of one copy needs."""
+        fields = vars(effort_fields(self._batch, self._applied[i]))
+        row = SimpleNamespace(**{name: values[i] for name, values in fields.items()})
+        return lambda: self._applied[i].sums(row)
 
     def _mover(self) -> Callable[[FloatArray], FloatArray]:
         """A function that offsets the targets of the copies and returns the targets."""
@@ -238,7 +248,7 @@ class _Run:
 
         return move
 
-    def _trace(self, i: int, log: FloatArray, forces: FloatArray) -> Trace:
+    def _trace(self, i: int, log: FloatArray, terms: FloatArray) -> Trace:
         one, h = self._chosen[i], self._world.timestep
         position, velocity = log[1], log[2, :-1]
         target = log[0, :-1]
@@ -247,7 +257,7 @@ class _Run:
         _, held_velocity, feedforward = one.robot.setpoints.values[:, self._columns[i]]
         raw = feedforward + kp * (target - position[:-1]) + kv * (held_velocity - velocity)
         effort = g * np.clip(raw / g, form.low[one.index], form.high[one.index])
-        applied = self._applied[i].of(forces)[:, 0]
+        applied = self._applied[i].of(terms)[:, 0]
         time = h * np.arange(1.0, len(target) + 1.0)
         return Trace(time, target, position[1:], effort, raw, applied, float(position[0]))
 

@@ -9,7 +9,7 @@ from mjrig.core.names import listed
 from mjrig.core.properties.has_properties import HasProperties
 from mjrig.core.properties.per_actuator import PerActuator
 from mjrig.core.scene.editing.scene import Scene
-from mjrig.core.scene.scene_paths import find
+from mjrig.core.scene.scene_description import find
 from mjrig.core.sim.batch import Batch
 from mjrig.core.sim.warp_batch import WarpBatch
 from mjrig.core.sim.warp_device import packages

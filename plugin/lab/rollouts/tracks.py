@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from mjrig.core.arrays import FloatArray
-from mjrig.core.control.articulation import Articulation
 from mjrig.core.control.efforts import AppliedEffort
 from mjrig.core.control.sampler import by_column
 from mjrig.core.errors import RecordingError
@@ -18,7 +17,8 @@ from mjrig.core.sim.world import World
 class Track:
     """Row k of `qpos` and `qvel` is the state before step k; of the others what acted in step k.
 
-    `target` are the setpoints of a robot, (steps, 3, actuators); `effort` (steps, actuators).
+    `target` are the setpoints of a robot, (steps, 3, actuators); `effort` the efforts at the joints
+    after all limits, per setpoint column, (steps, actuators).
     `taken` steps were taken; fewer than asked for where the physics diverged.
     """
 
@@ -51,6 +51,9 @@ def record(world: World, steps: int, *, before: Callable[[int], object] | None =
     model, data, robots = world.model, world.data, world.articulations
     targets = {n: np.empty((steps, *r.setpoints.values.shape)) for n, r in robots.items()}
     rows = [(targets[n], r.setpoints.values) for n, r in robots.items()]
+    applied = {n: AppliedEffort(by_column(r), r.actuators) for n, r in robots.items()}
+    sums = {n: np.empty((steps, len(a.dofs))) for n, a in applied.items()}
+    summed = [(sums[n], a.sums) for n, a in applied.items() if len(a.dofs)]
     track = Track(
         world.timestep,
         np.empty((steps + 1, model.nq)),
@@ -71,17 +74,17 @@ def record(world: World, steps: int, *, before: Callable[[int], object] | None =
         track.force[k] = data.actuator_force
         for history, values in rows:
             history[k] = values
+        for history, read in summed:
+            history[k] = read(data)
         track.taken = k + 1
     n = track.taken
     track.qpos, track.qvel, track.force = track.qpos[: n + 1], track.qvel[: n + 1], track.force[:n]
     track.target = {name: history[:n] for name, history in targets.items()}
-    track.effort = {name: efforts(r, track.force) for name, r in robots.items()}
+    track.effort = {
+        name: a.of(np.concatenate([track.force[:, a.outputs], sums[name][:n]], axis=-1))
+        for name, a in applied.items()
+    }
     return track
-
-
-def efforts(robot: Articulation, force: FloatArray) -> FloatArray:
-    """Efforts per setpoint column at the joint, after all limits, (steps, actuators)."""
-    return AppliedEffort(by_column(robot), robot.actuators)(force)
 
 
 def advance(world: World, steps: int) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from mjrig.core.errors import MjrigError
 from mjrig.core.properties.per_actuator import patch
 from mjrig.core.scene.editing.scene import Scene
-from mjrig.core.scene.scene_paths import find
+from mjrig.core.scene.scene_description import find
 from mjrig.core.sim.batch import Batch
 from mjrig.core.sim.warp_batch import WarpBatch
 from mjrig.core.sim.world import World

@@ -9,8 +9,8 @@ from mjrig.core.errors import PropertyError, SceneError
 from mjrig.core.names import listed
 from mjrig.core.properties.per_actuator import PerActuator
 from mjrig.core.scene.editing.scene import Scene
+from mjrig.core.scene.scene_description import find
 from mjrig.core.scene.scene_file import refuse_model
-from mjrig.core.scene.scene_paths import find
 from mjrig.core.sim.world import World
 from mjrig.lab.gains.gain_presets import save_preset
 from mjrig.lab.gains.gain_rows import gain_rows

@@ -18,7 +18,8 @@ MODEL = """<mujoco><worldbody>
     <site name="imu" quat="{turn}"/>
     <body pos="0.3 0 0"><joint name="a" axis="0 1 0" actuatorfrcrange="-2 1"/>
       <geom size="0.1" pos="0.1 0 0"/>
-      <body pos="0.3 0 0"><joint name="b" axis="1 1 0"/><geom size="0.1" pos="0.1 0 0"/></body>
+      <body pos="0.3 0 0" gravcomp="0.1"><joint name="b" axis="1 1 0" actuatorfrcrange="-4 4"
+        actuatorgravcomp="true"/><geom size="0.1" pos="0.1 0 0"/></body>
     </body></body></worldbody>
   <actuator><motor name="b" joint="b" gear="3"/><motor name="rail" joint="rail"/>
     <motor name="a" joint="a" gear="2"/><motor name="a2" joint="a"/></actuator>

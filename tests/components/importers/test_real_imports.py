@@ -223,8 +223,7 @@ def test_a_swapped_order_is_found_by_short_runs(tmp_path: Path) -> None:
     )
     assert swapped.matched.joints[0] == "FL_hip_joint"
     (finding,) = [f for f in swapped.findings if f.kind == "order-probe"]
-    assert finding.text.startswith("the joint order looks wrong: as declared it falls after ")
-    assert "left and right swapped" in finding.text
+    assert finding.evidence["fell"] and finding.evidence["order"] == "left and right swapped"
 
 
 def test_the_same_clip_as_npz_and_csv_is_the_same_motion(imported: Import) -> None:

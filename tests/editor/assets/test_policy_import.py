@@ -196,11 +196,11 @@ def test_an_error_that_names_an_option_keeps_the_dialog_open(scene: Path, tmp_pa
     biped.network(tmp_path / "policy.onnx", 20, 3)
     drop_files(state, [settings, network], "walker")
     dialog = offered(state)
-    assert dialog.is_open and "name its joints: --joints" in dialog._problem
+    assert dialog.is_open and "name its joints: the field joints" in dialog._problem
     dialog.replacements.joints = "left_hip_joint,left_knee_joint"
     dialog.examine()
     dialog.wait()
-    assert dialog._problem == "--joints has 2 names, the policy 3"
+    assert dialog._problem == "the field joints has 2 names, the policy 3"
     dialog.replacements.joints = ",".join(biped.JOINTS[:3])
     dialog.examine()
     dialog.wait()

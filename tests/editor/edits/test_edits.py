@@ -10,10 +10,9 @@ import pytest
 from mjrig.core.errors import MjrigError, PropertyError
 from mjrig.core.scene.editing.scene import Scene
 from mjrig.core.sim.world import World
-from mjrig.editor.edits import undo
-from mjrig.editor.edits.edits import UNSET, Edit, apply, inverse, merged
+from mjrig.editor.edits import edits as editing
+from mjrig.editor.edits.edits import UNSET, Edit, UndoEntry, UndoStack, apply, inverse, merged
 from mjrig.editor.edits.scene_tracker import SceneTracker
-from mjrig.editor.edits.undo import UndoEntry, UndoStack
 from mjrig.editor.session.session import Session
 from mjrig.editor.session.simulation import Simulation
 from tests.campaign import amount
@@ -265,7 +264,7 @@ def _edit(after: object, before: object = 0) -> Edit:
 
 
 def test_old_entries_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(undo, "MAX_ENTRIES", 3)
+    monkeypatch.setattr(editing, "MAX_ENTRIES", 3)
     stack = UndoStack()
     for i in range(5):
         stack.push(UndoEntry(f"edit {i}", (_edit(i),)))
@@ -278,7 +277,7 @@ def test_old_entries_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_large_edits_are_forgotten_sooner(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(undo, "MAX_VALUES", 100)
+    monkeypatch.setattr(editing, "MAX_VALUES", 100)
     stack = UndoStack()
     stack.push(UndoEntry("small", (_edit(1),)))
     stack.mark_saved()
@@ -297,7 +296,7 @@ def test_large_edits_are_forgotten_sooner(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_the_saved_state_is_known_while_it_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(undo, "MAX_ENTRIES", 3)
+    monkeypatch.setattr(editing, "MAX_ENTRIES", 3)
     stack = UndoStack()
     for i in range(3):
         stack.push(UndoEntry(f"edit {i}", (_edit(i),)))

@@ -6,7 +6,7 @@ import pytest
 
 from mjrig.core.errors import PropertyError
 from mjrig.editor.edits.edits import UNSET
-from mjrig.editor.inspector import clipboard
+from mjrig.editor.inspector import property_rows
 from mjrig.editor.inspector.fields import EditedObject, Field
 from mjrig.editor.session.panel_edits import PanelEdits
 from mjrig.editor.session.state import EditorState
@@ -30,7 +30,9 @@ def target(state: EditorState, path: str) -> EditedObject:
 def test_a_value_is_copied_as_it_stands_in_the_file(state: EditorState) -> None:
     one = target(state, "one.Everything")
     texts = {
-        name: clipboard.value_text(Field((one,), one.obj.property_named(name), PanelEdits(state)))
+        name: property_rows.value_text(
+            Field((one,), one.obj.property_named(name), PanelEdits(state))
+        )
         for name in ("gain", "where", "colour", "maybe", "which", "curve", "knob", "weights")
     }
     assert texts == {
@@ -47,15 +49,15 @@ def test_a_value_is_copied_as_it_stands_in_the_file(state: EditorState) -> None:
 
 def test_a_category_is_what_is_authored_under_its_heading(state: EditorState) -> None:
     one = target(state, "one.Everything")
-    assert clipboard.category_text(one.obj, "Numbers") == "gain: 60\nwhere: [1, 2, 3]\n"
-    assert clipboard.category_text(one.obj, "General") == "{}\n"
+    assert property_rows.category_text(one.obj, "Numbers") == "gain: 60\nwhere: [1, 2, 3]\n"
+    assert property_rows.category_text(one.obj, "General") == "{}\n"
 
 
 def test_a_whole_component_replaces_another(state: EditorState) -> None:
-    text = clipboard.object_text(target(state, "one.Everything").obj)
+    text = property_rows.object_text(target(state, "one.Everything").obj)
     assert text == "type: Everything\ngain: 60\nwhere: [1, 2, 3]\n"
     state.session.set("two.Everything.note", "old")
-    assert clipboard.values_to_paste(target(state, "two.Everything"), text) == {
+    assert property_rows.values_to_paste(target(state, "two.Everything"), text) == {
         "two.Everything.note": UNSET,
         "two.Everything.gain": 60,
         "two.Everything.where": [1, 2, 3],
@@ -63,8 +65,8 @@ def test_a_whole_component_replaces_another(state: EditorState) -> None:
 
 
 def test_an_actor_keeps_its_name(state: EditorState) -> None:
-    text = clipboard.object_text(target(state, "one").obj)
-    values = clipboard.values_to_paste(target(state, "two"), text)
+    text = property_rows.object_text(target(state, "one").obj)
+    values = property_rows.values_to_paste(target(state, "two"), text)
     assert set(values) == {"two.model", "two.components"}
 
 
@@ -83,5 +85,5 @@ def test_a_text_that_cannot_be_pasted_says_why(
     state: EditorState, text: str, expected: str
 ) -> None:
     with pytest.raises(PropertyError) as caught:
-        clipboard.values_to_paste(target(state, "one.Everything"), text)
+        property_rows.values_to_paste(target(state, "one.Everything"), text)
     assert matches(str(caught.value), f"{expected}…")

@@ -9,9 +9,8 @@ from time import monotonic
 import pytest
 
 from mjrig.editor.session.job_runner import JobProgress, Runner
-from mjrig.editor.tune.tune_jobs import RespondJob
 from mjrig.editor.tune.tune_model import Tune, TuneTask
-from mjrig.editor.tune.tune_settings import GainAxis
+from mjrig.editor.tune.tune_settings import GainAxis, RespondJob
 from mjrig.lab.rollouts.signals import Kind, Signal
 from tests.editor.tune.tuned import recorded, tune_legs
 from tests.wording import matches

@@ -9,7 +9,7 @@ import pytest
 
 from mjrig.core.errors import MjrigError, PropertyError
 from mjrig.core.scene.editing.scene import Scene
-from mjrig.core.scene.scene_paths import find
+from mjrig.core.scene.scene_description import find
 from mjrig.core.sim.world import World
 from mjrig.editor.edits.edits import Edit
 from mjrig.editor.edits.live_edits import EditedProperty, edited_properties

@@ -17,13 +17,12 @@ from imgui_bundle import imgui  # before glfw and mujoco
 from mjrig.core.scene.editing.scene import Scene
 from mjrig.core.sim.world import World
 from mjrig.editor.desktop import Desktop
-from mjrig.editor.screen import window_on
 from mjrig.editor.session.session import Session
 from mjrig.editor.session.simulation import SimThread
 from mjrig.editor.session.state import EditorState
 from mjrig.editor.viewport.gizmo import Tool
 from mjrig.editor.window.capture import save_picture
-from mjrig.editor.window.window import Window
+from mjrig.editor.window.window import Window, window_on
 from tests.editor.ui_driver import run_ui_tests
 
 

@@ -9,13 +9,13 @@ import pytest
 from imgui_bundle import imgui
 
 from mjrig.editor.desktop import Desktop
-from mjrig.editor.screen import Screen
 from mjrig.editor.viewport.gl_view import GLView
 from mjrig.editor.viewport.scene_renderer import NullView, SceneRenderer
 from mjrig.editor.web import draw_lists, input_events, protocol, web_view
 from mjrig.editor.web import draw_lists as textures
 from mjrig.editor.web.live_window import LiveWindow
 from mjrig.editor.web.web_view import WebView
+from mjrig.editor.window.window import Screen
 from tests.places import ROOT
 
 PAGE = ROOT / "editor" / "web" / "page"
@@ -46,9 +46,9 @@ def test_the_desktop_and_the_page_do_all_that_is_listed(protocol: type, kind: ty
 
 def test_the_window_uses_all_that_is_listed() -> None:
     """What nobody asks a screen for would not belong in the list, nor work anywhere."""
-    from mjrig.editor import screen
+    from mjrig.editor.window import window
 
-    text = inspect.getsource(screen.window_on)
+    text = inspect.getsource(window.window_on)
     assert [name for name in _listed(Screen) if f"screen.{name}" not in text] == []
 
 

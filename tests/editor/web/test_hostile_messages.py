@@ -12,7 +12,7 @@ from imgui_bundle import imgui
 from PIL import Image
 
 from mjrig.editor.ui.panel import Panel
-from mjrig.editor.web import connection as connecting
+from mjrig.editor.web import server as serving
 from mjrig.editor.web.browsers import Presence
 from mjrig.editor.web.file_transfer import Photographs
 from mjrig.editor.web.protocol import MESSAGES, MalformedError, Role, parse
@@ -80,7 +80,7 @@ def test_no_bytes_of_a_connection_reach_the_server(
     tally: Tally, rejections: list[BaseException | None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """From the request on, without a socket: every connection ends by itself and alone."""
-    monkeypatch.setattr(connecting, "_PENALTY", 0.0)
+    monkeypatch.setattr(serving, "_PENALTY", 0.0)
     server = Server(ServerSettings())
     tokens = server.tokens.command, server.tokens.watch
 
@@ -339,7 +339,7 @@ def test_rejections_are_logged_in_one_line_and_do_not_flood(
 def test_strangers_bytes_print_no_traceback(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connecting, "_PENALTY", 0.0)
+    monkeypatch.setattr(serving, "_PENALTY", 0.0)
     server = Server(ServerSettings())
     try:
         place = f"127.0.0.1:{server.port}"

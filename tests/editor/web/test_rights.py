@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mjrig.editor.web import connection as connecting
+from mjrig.editor.web import server as serving
 from mjrig.editor.web.browsers import Browser
 from mjrig.editor.web.protocol import BINARY_MESSAGES, GREETING, MESSAGES, REQUESTS, Role
 from tests.editor.web.chromium import Line
@@ -135,7 +135,7 @@ def test_the_server_keeps_to_the_table(
 def test_a_stranger_sends_nothing_but_the_token(
     bench: Bench, owner: Page, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connecting, "_PENALTY", 0.0)
+    monkeypatch.setattr(serving, "_PENALTY", 0.0)
     place, table = f"127.0.0.1:{bench.screen.server.port}", _table()
     before = len(bench.screen.audience.browsers)
     for name, message in EXAMPLES.items():

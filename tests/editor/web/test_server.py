@@ -17,7 +17,6 @@ from websockets.exceptions import InvalidHandshake
 from websockets.frames import Frame, Opcode
 
 from mjrig.core.errors import SceneError
-from mjrig.editor.web import connection as connecting
 from mjrig.editor.web import server as serving
 from mjrig.editor.web.browsers import Browser
 from mjrig.editor.web.requests import Tokens
@@ -263,7 +262,7 @@ def test_a_wrong_greeting_is_refused(server: Server, greeting: str) -> None:
 def test_silence_and_long_greetings_are_cut_off(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connecting, "_GREETING", 0.2)
+    monkeypatch.setattr(serving, "_GREETING", 0.2)
     silent, long = _live(server), _live(server)
     long.send("x" * 5000)
     assert _closed_with(silent) and _closed_with(long)
@@ -308,7 +307,7 @@ def test_view_links_cannot_take_all_connections(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Neither with pages nor with requests for files that they keep open."""
-    monkeypatch.setattr(connecting, "MOST_OF_VIEW_LINKS", 3)
+    monkeypatch.setattr(serving, "MOST_OF_VIEW_LINKS", 3)
     monkeypatch.setattr(serving, "MOST_CONNECTIONS", 5)
     page = _known(server, server.tokens.watch)
     asks = (
@@ -413,7 +412,7 @@ def test_who_watches_cannot_fill_the_memory(server: Server) -> None:
 
 
 def test_there_is_a_limit_of_pages(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connecting, "MOST_BROWSERS", 2)
+    monkeypatch.setattr(serving, "MOST_BROWSERS", 2)
     pages = [_known(server) for _ in range(2)]
     wait_for(lambda: len(server.browsers) == 2, "both")
     third = _live(server)
@@ -429,7 +428,7 @@ def test_an_owner_takes_the_place_of_a_view_link(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The newest one leaves, one that commands last; view links never make an owner leave."""
-    monkeypatch.setattr(connecting, "MOST_BROWSERS", 3)
+    monkeypatch.setattr(serving, "MOST_BROWSERS", 3)
     tokens = server.tokens
     first, lent, newest = [_live(server) for _ in range(3)]
     for count, line in enumerate((first, lent, newest), 1):

@@ -10,8 +10,7 @@ from mjrig.core.properties.component import Component
 from mjrig.core.scene.editing.scene import Actor
 from mjrig.editor.assets.actor_menu import icon_of_asset, icon_of_path
 from mjrig.editor.assets.hierarchy import delete
-from mjrig.editor.edits.edits import UNSET, Edit
-from mjrig.editor.edits.undo import change_text
+from mjrig.editor.edits.edits import UNSET, Edit, change_text
 from mjrig.editor.inspector.fields import EditedObject, fields_of
 from mjrig.editor.inspector.property_rows import by_category
 from mjrig.editor.session.panel_edits import PanelEdits

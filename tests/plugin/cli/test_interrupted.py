@@ -59,11 +59,11 @@ def _interrupt_at(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_every_command_that_steps_and_writes_is_tried() -> None:
-    """Import, convert, new and assign write in one go; bench is a sweep, the rest step alike."""
+    """Import, convert, new, check, assign write in one go; bench sweeps, the rest step alike."""
     tried = {next(c for c in COMMANDS if line.startswith(c)) for line in LINES}
     writing = {c for c, parser in COMMANDS.items() if outputs(parser)}
-    rest = {"import", "convert", "new", "tune assign", "bench", "tune fit", "tune test"} | {
-        "tune excite"
+    rest = {"import", "convert", "new", "check", "bench"} | {
+        f"tune {name}" for name in ("assign", "fit", "test", "excite")
     }
     assert tried == writing - rest
 

@@ -37,8 +37,10 @@ def required(parser: Any, file: Path, without: str) -> list[str]:
     for action in parser._actions:
         if action.required and action.dest != without:
             value = str(file) if action.type is Path else "1"
-            if action.dest in {o.name for o in outputs(parser)}:
-                value = str(file.parent / "another output")
+            for output in outputs(parser):
+                if output.name == action.dest:
+                    suffix = output.suffixes[0] if output.suffixes else ""
+                    value = str(file.parent / f"another output{suffix}")
             words += [*action.option_strings[:1], value]
     return words
 
@@ -72,6 +74,9 @@ def attempt(options: Options, output: OutputFile) -> str:
         with prepared(options) as check_written:
             for other, path in declared(options):
                 if other.name != output.name:
+                    if path.suffix:
+                        path.write_text(str(time.time_ns()))
+                        continue
                     path.mkdir(exist_ok=True)
                     (path / "result").write_text(str(time.time_ns()))
             check_written(0)

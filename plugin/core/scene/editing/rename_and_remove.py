@@ -31,8 +31,7 @@ from mjrig.core.scene.editing.references import (
     unrenamed_names,
 )
 from mjrig.core.scene.placement import actor_names, copy_names
-from mjrig.core.scene.scene_description import SceneDescription, described
-from mjrig.core.scene.scene_paths import existing
+from mjrig.core.scene.scene_description import SceneDescription, described, existing
 from mjrig.core.scene.scene_sections import Frame, FreeBody, MocapBody
 
 # Renaming -----------------------------------------------------------------------------------------

@@ -139,18 +139,19 @@ def telling_command(policy: Path) -> list[float] | None:
     return [min(max(v, low), high) for v, (low, high) in zip(COMMAND, ranges, strict=True)]
 
 
-def suspicion(probes: Sequence[OrderProbe]) -> str:
-    """The order that does clearly better than the declared one, as text; empty: none."""
+#: What is wrong with a run, by name: `fell`, `tilt`, `missed`, `goal` or `cost`, with its values.
+Evidence = dict[str, Any]
+
+
+def suspicion(probes: Sequence[OrderProbe]) -> Evidence:
+    """The order that does clearly better, and what is wrong as declared; empty: none does."""
     declared, best = _declared(probes), probes[0]
     bad = _bad(declared)
     clearly = bool(bad) or best.cost < CLEARLY * declared.cost
     if _bad(best) or not clearly or best.cost + GAP > declared.cost:
-        return ""
-    worse = bad or f"costs {declared.cost:.2f}"
-    return (
-        f"the joint order looks wrong: as declared it {worse}, with {best.name} it costs only "
-        f"{best.cost:.2f} (upright {best.upright:.2f})"
-    )
+        return {}
+    problem = bad or {"cost": [declared.cost]}
+    return {**problem, "order": best.name, "least": best.cost, "upright": best.upright}
 
 
 def better_order(
@@ -165,17 +166,13 @@ def better_order(
     return best if healthy and suspicion(probes) else None
 
 
-def unclear(probes: Sequence[OrderProbe], command: Sequence[float] | None = None) -> str:
+def unclear(probes: Sequence[OrderProbe], command: Sequence[float] | None = None) -> Evidence:
     """What is wrong with the declared order's run where no other can be named; empty: nothing."""
     if better_order(probes, command) is not None:
-        return ""
-    declared, against = _declared(probes), suspicion(probes)
-    bad = _bad(declared, command)
-    if not bad and not against:
-        return ""
-    run = f"as declared it {bad}" if bad else against.partition(":")[2].partition(", with")[0]
-    others = "no other joint order that was tried does all that a healthy run does"
-    return f"unclear: {run.strip()}; {others}, so that its cause cannot be told from this run"
+        return {}
+    declared = _declared(probes)
+    cost = {"cost": [declared.cost]} if suspicion(probes) else {}
+    return _bad(declared, command) or cost
 
 
 def has_goal(policy: Path) -> bool:
@@ -191,19 +188,18 @@ def _declared(probes: Sequence[OrderProbe]) -> OrderProbe:
     return next(p for p in probes if p.name == DECLARED)
 
 
-def _bad(probe: OrderProbe, command: Sequence[float] | None = None) -> str:
+def _bad(probe: OrderProbe, command: Sequence[float] | None = None) -> Evidence:
     """Problems with a single run; empty: none."""
     if probe.fell:
-        return f"falls after {probe.duration:.2g} s"
+        return {"fell": [probe.duration]}
     if probe.upright < TILTED:
-        return f"tilts by {math.degrees(math.acos(max(probe.upright, -1.0))):.0f}°"
-    wanted = math.hypot(*command) if command is not None else 0.0
-    if wanted and probe.tracking_error is not None and probe.tracking_error > ASTRAY * wanted:
-        return f"misses its command by {probe.tracking_error:.2g} of {wanted:.2g}"
+        return {"tilt": [math.degrees(math.acos(max(probe.upright, -1.0)))]}
+    target = math.hypot(*command) if command is not None else 0.0
+    if target and probe.tracking_error is not None and probe.tracking_error > ASTRAY * target:
+        return {"missed": [probe.tracking_error, target]}
     if probe.goal is not None and probe.goal[1] > UNMOVED * probe.goal[0]:
-        before, after = (round(math.degrees(angle)) for angle in probe.goal)
-        return f"ends {after}° from its goal after {before}° at the start"
-    return ""
+        return {"goal": [math.degrees(angle) for angle in probe.goal]}
+    return {}
 
 
 def orders(

@@ -420,9 +420,8 @@ def test_a_non_finite_effort_holds_the_last_finite_ctrl(bad: float) -> None:
     controller.value = bad
     world.step()
     assert world.data.ctrl.tolist() == [1.5, 0.25]
-    assert [e.message for e in world.events] == [
-        "robot.shoulder: effort is not finite; the last finite ctrl is held"
-    ]
+    (event,) = world.events
+    assert event.message.startswith("robot.shoulder: effort is not finite; ")
 
 
 def test_an_effort_that_was_never_finite_is_held_at_the_reset_ctrl() -> None:

@@ -3,12 +3,14 @@
 import random
 import re
 
+import mujoco
 import numpy as np
 import pytest
 
 import mjrig
 from mjrig import Source
 from mjrig.components import PassthroughController, PDController
+from mjrig.core.arrays import FloatArray
 from mjrig.core.control.sampler import FIELDS, BindingReader, SampleLog
 from mjrig.core.control.setpoints import Lease, Setpoints
 from mjrig.core.errors import BindingError, LeaseError
@@ -160,6 +162,10 @@ def test_leases_protect_what_they_cover_and_nothing_else(tally: Tally) -> None:
 # Efforts ----------------------------------------------------------------------------------------
 
 FLAGS = ("clampctrl", "actuation", "gravity")
+#: A spatial tendon, whose moments change with the pose.
+CROSSED = """<worldbody><site name="wall" pos="0.1 0 0.4"/></worldbody>
+<tendon><spatial name="rope"><site site="wall"/><site site="tip"/></spatial>"""
+OTHERS = ('tendon="cable"', 'tendon="rope"')
 INTEGRATORS = ("Euler", "RK4", "implicit", "implicitfast")
 
 
@@ -167,7 +173,7 @@ def interval(rng: random.Random, size: float) -> str:
     return f"{-rng.uniform(0.1, size):.3f} {rng.uniform(0.1, size):.3f}"
 
 
-def drive(rng: random.Random, name: str, joint: str) -> str:
+def drive(rng: random.Random, name: str, target: str) -> str:
     """A motor or a servo of the model, with limits of its own."""
     kind, gains = rng.choice((("motor", ""), ("motor", ""), ("position", 'kp="30" kv="1"')))
     limits = "".join(
@@ -177,21 +183,30 @@ def drive(rng: random.Random, name: str, joint: str) -> str:
     )
     gear = rng.choice((1.0, -2.0, 0.3, 6.0))
     group = rng.randrange(2)
-    return f'<{kind} name="{name}" joint="{joint}" gear="{gear}" group="{group}" {gains}{limits}/>'
+    return f'<{kind} name="{name}" {target} gear="{gear}" group="{group}" {gains}{limits}/>'
 
 
 def robot_text(rng: random.Random) -> str:
-    """An arm with one or two drives per joint, and limits of the joints' sums."""
+    """An arm with one or two drives per joint, and limits of the joints' sums.
+
+    Tendons, a site and gravity compensation may act on the joints too.
+    """
     drives = [
-        drive(rng, f"{joint}_{i}", joint)
+        drive(rng, f"{joint}_{i}", f'joint="{joint}"')
         for joint in ("shoulder", "elbow")
         for i in range(rng.randint(1, 2))
     ]
+    drives += [drive(rng, t.split('"')[1], t) for t in OTHERS if rng.random() < 0.25]
+    if rng.random() < 0.2:
+        drives.append('<general name="tip" site="tip" gear="1 2 3 0 1 0" biastype="affine"/>')
+    rng.shuffle(drives)
     flags = " ".join(f'{name}="disable"' for name in FLAGS if rng.random() < 0.15)
     groups = 'actuatorgroupdisable="1"' if rng.random() < 0.2 else ""
     option = f'integrator="{rng.choice(INTEGRATORS)}" {groups}'
     joint = f'actuatorfrcrange="{interval(rng, 4)}"' if rng.random() < 0.6 else ""
-    xml = arm("".join(drives), option=option, joint=joint)
+    joint += ' actuatorgravcomp="true"' if rng.random() < 0.4 else ""
+    xml = arm("".join(drives), option=option, joint=joint).replace("<tendon>", CROSSED, 1)
+    xml = xml.replace('<body name="lower"', f'<body name="lower" gravcomp="{rng.randint(0, 2)}"')
     return xml.replace("<worldbody>", f"<option><flag {flags}/></option><worldbody>", 1)
 
 
@@ -207,19 +222,32 @@ def test_applied_efforts_add_up_to_what_mujoco_applies(execution: str, tally: Ta
         world = make_world(xml, components, execution=execution)
         robot = world["robot"]
         reader = BindingReader(robot.actuators, robot.actuators)
+        joints = [b.on_joint for b in robot.actuators]
         for step in range(12):
             robot.set_targets([rng.uniform(-2, 2) for _ in robot.actuator_names])
             world.step()
-            sums = np.zeros(world.model.nv)
-            efforts = reader.applied_effort(world.data.actuator_force)
-            np.add.at(sums, reader.dof, efforts)
-            applied = world.data.qfrc_actuator
-            if not np.allclose(sums, applied, rtol=1e-12, atol=1e-12):
-                tally.found(f"step {step}: {sums} instead of {applied}: {components} {xml}")
+            efforts = reader.applied_effort(world.data)
+            wanted = shares(world, robot)
+            if not np.allclose(efforts[joints], wanted[joints], rtol=1e-11, atol=1e-12):
+                tally.found(f"step {step}: {efforts} instead of {wanted}: {components} {xml}")
                 break
             if not np.array_equal(robot.applied_effort, efforts[_bound(robot)]):
                 tally.found(f"step {step}: {robot.applied_effort} instead of {efforts}: {xml}")
                 break
+
+
+def shares(world: mjrig.World, robot: mjrig.Articulation) -> FloatArray:
+    """The part of every joint's drive in `qfrc_actuator`: all that acts there is scaled alike."""
+    model, data = world.model, world.data
+    moment = np.zeros((len(data.actuator_force), model.nv))
+    rows = (data.moment_rownnz, data.moment_rowadr, data.moment_colind)
+    mujoco.mju_sparse2dense(moment, data.actuator_moment, *rows)
+    forces = moment * data.actuator_force[:, None]
+    total = forces.sum(axis=0) + model.jnt_actgravcomp * data.qfrc_gravcomp
+    nothing = (total == 0.0) | np.isclose(total, data.qfrc_actuator, rtol=1e-12, atol=1e-12)
+    scale = np.where(nothing, 1.0, data.qfrc_actuator / np.where(nothing, 1.0, total))
+    parts = forces * scale
+    return np.array([parts[b.output_address, max(b.dof_address, 0)] for b in robot.actuators])
 
 
 def _bound(robot: mjrig.Articulation) -> list[int]:

@@ -50,8 +50,7 @@ BASES: tuple[type[Any], ...] = (
 
 
 #: Called only for a component that supports it.
-OPTIONAL = {"native_form", "slopes", "answers", "follow", "command_space", "disturb",
-            "_begin", "_take_defaults"}  # fmt: skip
+OPTIONAL = {"native_form", "slopes", "answers", "follow", "command_space", "disturb", "equation"}
 
 
 class Colour(StrEnum):

@@ -14,7 +14,7 @@ import pytest
 import mjrig
 from mjrig.components import PassthroughController, PDController
 from mjrig.core.scene.pose import rotation
-from mjrig.core.scene.scene_paths import existing, find, path_of
+from mjrig.core.scene.scene_description import existing, find, path_of
 from mjrig.core.yaml_text import yaml_document
 from tests.conftest import HINGE
 from tests.wording import matches, mentions

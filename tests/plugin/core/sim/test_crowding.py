@@ -9,7 +9,7 @@ import pytest
 
 import mjrig
 from mjrig.core.errors import SceneError
-from mjrig.core.sim.assembly import MAX_CONTACTS, crowded_body
+from mjrig.core.sim.world import MAX_CONTACTS, crowded_body
 from tests.resource_limits import memory_limit
 
 BOX = '<body pos="{} {} 0"><freejoint/><geom type="box" size=".1 .1 .1"/></body>'

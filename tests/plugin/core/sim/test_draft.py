@@ -12,7 +12,7 @@ import mjrig
 from mjrig.core.model.binding import describe_actuators
 from mjrig.core.model.build import Layout, lay_out
 from mjrig.core.scene.editing.scene import Scene
-from mjrig.core.sim import assembly
+from mjrig.core.sim import world as worlds
 from mjrig.core.sim.native_compile import Drafted, draft_actuators
 from mjrig.core.sim.world import World
 from mjrig.lab.check.preflight import findings, report
@@ -100,7 +100,7 @@ def compiles(monkeypatch: pytest.MonkeyPatch) -> Iterator[Compiles]:
 def in_two_steps(scene: Any, execution: str, monkeypatch: pytest.MonkeyPatch) -> World:
     """The world that is bound in python first, and compiled again with its laws lowered."""
     with monkeypatch.context() as patch:
-        patch.setattr(assembly, "draft", lambda *arguments: None)
+        patch.setattr(worlds, "draft", lambda *arguments: None)
         return World(scene, execution)
 
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import mjrig
-from mjrig.lab.fit.delay_estimation import FEWEST
 from mjrig.lab.fit.identification import Fit, fit
+from mjrig.lab.fit.solution_estimates import FEWEST
 from tests.campaign import CAMPAIGN, Tally
 
 PARAMETERS = ("kp", "kv", "delay", "armature", "frictionloss")
@@ -138,7 +138,7 @@ def test_joints_together_tell_more_than_each_of_them(
     joints = joints_of(random.Random(5), [0.006] * 4)
     one = fitted(tmp_path, joints, 5, fastest=1.5)
     assert any(SAID in note for note in one.notes), one.notes
-    monkeypatch.setattr("mjrig.lab.fit.delay_estimation.FEWEST", 5)
+    monkeypatch.setattr("mjrig.lab.fit.solution_estimates.FEWEST", 5)
     each = fitted(tmp_path, joints, 5, fastest=1.5)
     assert not any(SAID in note for note in each.notes)
     delays = [[e for e in f.estimates if e.parameter == "delay"] for f in (one, each)]

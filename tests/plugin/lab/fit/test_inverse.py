@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mjrig.lab.fit.motion_search import _at
+from mjrig.lab.fit.motion_fit import _at
 
 
 @pytest.mark.parametrize("seed", range(8))

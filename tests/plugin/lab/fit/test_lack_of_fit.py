@@ -12,14 +12,13 @@ import pytest
 import mjrig
 from mjrig.data.recording.recording import Recording
 from mjrig.lab.fit import search
-from mjrig.lab.fit.delay_estimation import with_other_lags
 from mjrig.lab.fit.estimates import Estimate
 from mjrig.lab.fit.identification import Fit, fit
 from mjrig.lab.fit.problem import Unknown
 from mjrig.lab.fit.report import fit_report, report_data
 from mjrig.lab.fit.search import Profile
-from mjrig.lab.fit.solver import Solution, solve
-from mjrig.lab.fit.statistics import Spread
+from mjrig.lab.fit.solution_estimates import with_other_lags
+from mjrig.lab.fit.solver import Solution, Spread, solve
 from tests.campaign import CAMPAIGN, Tally
 from tests.plugin.lab.fit.fit_worlds import chirp, noisy, record, with_others
 

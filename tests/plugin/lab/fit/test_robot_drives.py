@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import mjrig
-from mjrig.lab.fit import delay_estimation, solution_estimates
+from mjrig.lab.fit import solution_estimates
 from mjrig.lab.fit.identification import Fit, fit
 from tests.campaign import CAMPAIGN
 
@@ -131,6 +131,5 @@ def test_the_interval_of_a_delay_knows_of_rows(tmp_path: Path, row: float) -> No
 def test_values_that_are_not_written_are_said_if_they_matter(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (solution_estimates, delay_estimation):
-        monkeypatch.setattr(module, "VAGUE", 1e-6)  # nothing is exact enough
+    monkeypatch.setattr(solution_estimates, "VAGUE", 1e-6)  # nothing is exact enough
     assert any(note.startswith(UNWRITTEN) for note in fitted(tmp_path, Drive()).notes)

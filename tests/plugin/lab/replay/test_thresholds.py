@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mjrig.components import PDController
-from mjrig.lab.replay import modes
+from mjrig.lab.replay import runner
 from mjrig.lab.replay.comparison import BasePath, saturation
 from mjrig.lab.replay.result import FAILS, TRANSFERS, UNKNOWN
 from mjrig.lab.replay.trials import Perturbation, _perturb, tracking
@@ -49,7 +49,7 @@ def _replay(**values: Any) -> Any:
 def test_a_joint_at_its_limit_for_a_twentieth_of_the_time_is_noted(
     share: float, is_noted: bool
 ) -> None:
-    assert bool(modes.saturated(_replay(joints={"knee": {"saturation": share}}))) is is_noted
+    assert bool(runner.saturated(_replay(joints={"knee": {"saturation": share}}))) is is_noted
 
 
 @pytest.mark.parametrize(("falls", "fails"), [(3, False), (4, False), (5, True), (7, True)])
@@ -57,7 +57,7 @@ def test_a_policy_that_falls_in_more_than_half_of_the_runs_fails(falls: int, fai
     trials = [SimpleNamespace(fell=k <= falls and k > 0) for k in range(9)]
     replay = _replay(trials=trials)
     run: Any = SimpleNamespace(trial=trials[0])
-    modes._judge(replay, run, None, SimpleNamespace(name="dog"))  # type: ignore[arg-type]
+    runner._judge(replay, run, None, SimpleNamespace(name="dog"))  # type: ignore[arg-type]
     assert (replay.verdict == FAILS) is fails
 
 
@@ -75,7 +75,7 @@ def test_a_difference_that_is_tiny_for_half_a_second_is_rounding(
     recording: Any = SimpleNamespace(actors={}, timestep=0.002)
     if time > 0.5:  # something is compared before
         comparison.time, comparison.error = np.array([0.1, time]), np.array([0.0, error])
-    modes.judge_difference(replay, found, recording)
+    runner.judge_difference(replay, found, recording)
     assert (replay.verdict != UNKNOWN) is is_rounding
 
 

@@ -5,6 +5,7 @@ import pickle
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import mjrig
@@ -76,16 +77,31 @@ def test_warp_is_within_its_tolerance(tmp_path: Path) -> None:
         assert other.metrics == pytest.approx(dict(one.metrics), rel=1e-3, abs=2e-4)
 
 
-def test_joints_in_a_batch_and_alone_respond_alike(tmp_path: Path) -> None:
-    scene = mjrig.Scene.load(hinge_scene(tmp_path))
+@pytest.mark.parametrize(
+    "counted",
+    [("", ""), ('gravcomp="1"', 'actuatorfrcrange="-3 3" actuatorgravcomp="true"')],
+    ids=["motor", "gravity compensation"],
+)
+def test_joints_in_a_batch_and_alone_respond_alike(
+    tmp_path: Path, counted: tuple[str, str]
+) -> None:
+    path = hinge_scene(tmp_path)
+    text = (tmp_path / "arm.xml").read_text().replace("<body", f"<body {counted[0]}")
+    (tmp_path / "arm.xml").write_text(text.replace("<joint", f"<joint {counted[1]}"))
+    scene = mjrig.Scene.load(path)
     experiment = Experiment(LocalScene.of(scene), JointSignals(STEP), "arm")
-    experiment = experiment.with_cases([JointCase("arm", "drive", STEP)])
+    signals = [STEP, Signal(Kind.STEP, 0.1, duration=0.2)]
+    experiment = experiment.with_cases([JointCase("arm", "drive", s) for s in signals])
     plan = ExperimentPlan(experiment)
-    (alone,), (batched,) = (list(run(plan, backend=b)) for b in ("inline", "batch"))
-    assert batched.traces.trace.position.tolist() == alone.traces.trace.position.tolist()
-    assert batched.metrics == alone.metrics
+    alone, batched = (list(run(plan, backend=b)) for b in ("inline", "batch"))
+    for one, other in zip(alone, batched, strict=True):
+        trace, applied = other.traces.trace, other.traces.trace.applied_effort
+        assert trace.position.tolist() == one.traces.trace.position.tolist()
+        assert applied.tolist() == one.traces.trace.applied_effort.tolist()
+        assert np.allclose(applied, trace.effort) != bool(counted[1])
+        assert other.metrics == one.metrics
     (response,) = Bench(mjrig.World(scene)).run("arm", ["drive"], STEP)
-    assert alone.metrics["overshoot"] == response.metrics.overshoot  # type: ignore[union-attr]
+    assert alone[0].metrics["overshoot"] == response.metrics.overshoot  # type: ignore[union-attr]
 
 
 def test_an_experiment_is_data(tmp_path: Path) -> None:

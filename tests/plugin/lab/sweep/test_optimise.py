@@ -148,6 +148,7 @@ def test_the_command_searches_and_writes_the_best(
     )  # fmt: skip
     assert code == 0
     out = capsys.readouterr().out.splitlines()
-    assert out[0] == f"{tmp_path / 'out' / 'results.csv'}: 6 trials"
-    assert out[-1] == f"best gains: {best}"
+    assert out[0].startswith("Search of scene.yaml: best rmse ")
+    assert out[1].split() == ["trials:", "6"]
+    assert out[-1] == f"  best gains: {best}"
     assert best.read_text().startswith("mjrig_gains: 1\nPDController:\n")

@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 import mjrig
+from mjrig.core.findings import warning
 from mjrig.lab.replay.diagnosis.order_hypotheses import mirrored
 from mjrig.lab.replay.diagnosis.order_probe import (
     DECLARED,
@@ -51,7 +52,7 @@ def test_the_right_order_is_best_and_nothing_is_said(world: mjrig.World) -> None
     assert {p.name for p in probes} == {
         DECLARED, "left and right swapped", "front and rear swapped", "the joints breadth first",
     }  # fmt: skip
-    assert (suspicion(probes), unclear(probes, COMMAND)) == ("", "")
+    assert (suspicion(probes), unclear(probes, COMMAND)) == ({}, {})
 
 
 @pytest.mark.parametrize("sides", ["left and right", "front and rear"])
@@ -63,17 +64,18 @@ def test_swapped_sides_are_named_though_the_robot_stays_up(
     probes = order_probe(walk(tmp_path, order.tolist()), world, command=COMMAND, seconds=2.0)
     declared = next(p for p in probes if p.name == DECLARED)
     assert not declared.fell
-    assert suspicion(probes) == (
-        f"the joint order looks wrong: as declared it costs {declared.cost:.2f}, with {sides} "
-        f"swapped it costs only {probes[0].cost:.2f} (upright 1.00)"
-    )
+    evidence = suspicion(probes)
+    assert evidence == {
+        "cost": [declared.cost], "order": f"{sides} swapped", "least": probes[0].cost,
+        "upright": pytest.approx(1.0, abs=0.005),
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("seed", [0, 4])
 def test_any_other_order_is_told(world: mjrig.World, seed: int, tmp_path: Path) -> None:
     order = np.random.default_rng(seed).permutation(12).tolist()
     probes = order_probe(walk(tmp_path, order), world, command=COMMAND, seconds=2.0)
-    assert "with the model's joint order it costs only" in suspicion(probes)
+    assert suspicion(probes)["order"] == "the model's joint order"
 
 
 def probe(name: str, cost: float, **more: Any) -> OrderProbe:
@@ -85,33 +87,38 @@ def probe(name: str, cost: float, **more: Any) -> OrderProbe:
 @pytest.mark.parametrize(
     ("declared", "bad"),
     [
-        ({"fell": True, "duration": 0.84}, "falls after 0.84 s"),
-        ({"upright": 0.5}, "tilts by 60°"),
-        ({"tracking_error": 0.55}, "misses its command by 0.55 of 0.58"),
-        ({"goal": (1.2, 0.9)}, "ends 52° from its goal after 69° at the start"),
+        ({"fell": True, "duration": 0.84}, {"fell": [0.84]}),
+        ({"upright": 0.5}, {"tilt": [60.0]}),
+        ({"tracking_error": 0.55}, {"missed": [0.55, 0.583]}),
+        ({"goal": (1.2, 0.9)}, {"goal": [68.75, 51.57]}),
     ],
 )
-def test_a_bad_run_is_told_though_no_order_is_better(declared: dict[str, Any], bad: str) -> None:
+def test_a_bad_run_is_told_though_no_order_is_better(
+    declared: dict[str, Any], bad: dict[str, list[float]]
+) -> None:
     probes = [probe("left and right swapped", 7.0, fell=True), probe(DECLARED, 7.5, **declared)]
     assert better_order(probes, COMMAND) is None
-    assert unclear(probes, COMMAND) == (
-        f"unclear: as declared it {bad}; no other joint order that was tried does all that a "
-        "healthy run does, so that its cause cannot be told from this run"
+    evidence = unclear(probes, COMMAND)
+    assert evidence == {name: pytest.approx(values, abs=0.01) for name, values in bad.items()}
+    (value, *_), text = (
+        evidence.popitem()[1],
+        warning("unclear", "dog", **unclear(probes, COMMAND)).text,
     )
+    assert f"{value:.2g}" in text or f"{value:.0f}°" in text
 
 
 def test_an_order_with_which_the_robot_only_stands_is_not_named() -> None:
     fell = probe(DECLARED, 7.5, fell=True)
     stands = probe("left and right swapped", 0.6, tracking_error=0.56)
     walks = probe("left and right swapped", 0.2)
-    assert suspicion([stands, fell]) != ""
+    assert suspicion([stands, fell])
     assert better_order([stands, fell], COMMAND) is None and unclear([stands, fell], COMMAND)
     assert better_order([walks, fell], COMMAND) is walks and not unclear([walks, fell], COMMAND)
 
 
 def test_two_orders_that_do_well_say_nothing() -> None:
     probes = [probe("left and right swapped", 0.02), probe(DECLARED, 0.09)]
-    assert (suspicion(probes), unclear(probes, COMMAND)) == ("", "")
+    assert (suspicion(probes), unclear(probes, COMMAND)) == ({}, {})
 
 
 @pytest.mark.parametrize(
@@ -197,5 +204,5 @@ def test_siblings_by_name_are_an_order_of_their_own() -> None:
 def test_a_file_that_is_no_policy_is_refused(world: mjrig.World, tmp_path: Path) -> None:
     path = tmp_path / "policy.yaml"
     path.write_text("network: net.onnx\n")
-    with refused(mjrig.RecordingError, f"{path}: is not a policy file: it has no list of joints"):
+    with refused(mjrig.RecordingError, f"{path}: … policy file: … joints"):
         order_probe(path, world)

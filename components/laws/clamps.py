@@ -486,7 +486,7 @@ class PositionTable(Clamp):
         self._segments = np.stack(
             [
                 np.hstack([x[:, :1], x]),
-                np.hstack([wide, np.where(width > 0.0, width, np.inf), wide]),
+                np.hstack([wide, width, wide]),
                 np.hstack([y[:, :1], y]),
                 np.hstack([level, np.diff(y, axis=1), level]),
             ]

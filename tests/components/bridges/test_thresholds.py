@@ -2,13 +2,20 @@
 
 from itertools import pairwise
 from types import SimpleNamespace
+from typing import Any
 
+import numpy as np
 import pytest
 
 from mjrig.components.bridges import serving as serving_module
+from mjrig.components.bridges import traffic, unitree_bridge
+from mjrig.components.bridges.dds import link as link_module
+from mjrig.components.bridges.dds.link import DdsLink
 from mjrig.components.bridges.dds.writers import Writers
 from mjrig.components.bridges.serving import Serving
 from mjrig.components.bridges.socket_bridge import SocketBridge
+from mjrig.components.bridges.traffic import Traffic
+from mjrig.components.bridges.unitree_bridge import UnitreeBridge
 from tests.components.bridges.socket_programs import served
 
 NOW = 10**18
@@ -158,3 +165,47 @@ def test_a_token_has_sixteen_letters() -> None:
     SocketBridge(token="t" * 16)
     with pytest.raises(ValueError, match="at least 16 letters"):
         SocketBridge(token="t" * 15)
+
+
+@pytest.mark.parametrize(("steady", "jitters"), [(400, True), (600, False)])
+def test_rate_and_jitter_are_those_of_the_last_500_messages(
+    steady: int, jitters: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counter = Traffic()
+    gaps = [*[0.0005, 0.0015] * 300, *[0.001] * steady]
+    arrivals = 100.0 + np.cumsum(gaps)
+    for when in arrivals:
+        counter.accept(float(when))
+    monkeypatch.setattr(traffic, "time", SimpleNamespace(monotonic=lambda: arrivals[-1]))
+    assert (counter.report().jitter > 1e-6) is jitters
+
+
+@pytest.mark.parametrize(("after", "pressed"), [(0.15, True), (0.25, False)])
+def test_a_key_of_the_script_is_pressed_for_a_fifth_of_a_second(
+    after: float, pressed: bool
+) -> None:
+    bridge = UnitreeBridge(remote="A@2")
+    bridge._script = unitree_bridge.script("A@2")
+    assert bool(bridge._pressed(2.0 + after)) is pressed
+
+
+@pytest.mark.parametrize(("lasts", "starts"), [(8.0, 5), (12.0, 20)])
+def test_a_process_that_ends_six_times_within_ten_seconds_is_not_started_again(
+    lasts: float, starts: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    link: Any = object.__new__(DdsLink)
+    clock, started = SimpleNamespace(now=0.0), []
+    monkeypatch.setattr(link_module, "time", SimpleNamespace(monotonic=lambda: clock.now))
+    link._failures, link._began, link._drop = 0, 0.0, lambda: None
+    link._reaped, link._listen = lambda patience: 1, lambda: None
+
+    def start() -> None:
+        started.append(clock.now)
+        link._began = clock.now
+
+    link._start = start
+    for _ in range(20):
+        clock.now += lasts
+        if not link._restarted().endswith(b"it was started again"):
+            break
+    assert len(started) == starts

@@ -134,8 +134,6 @@ def _through_most(
 
 #: Relative difference of scales that counts.
 SCALE = 5e-3
-#: A target this far from its line was not set [rad].
-LOST = 2e-3
 #: Ticks by which setpoints may be late.
 MAX_LATE_TICKS = 5
 #: Reduced actions end at a clip within this share of it.
@@ -357,7 +355,7 @@ def lost_setpoints(case: PolicyCase) -> Iterator[Finding]:
     slope, offset = np.array([(line.slope, line.offset) for line in lines.values()]).T
     expected = targets.actions[:, list(lines)] * slope + offset
     stays = np.abs(np.diff(reached, axis=0)).max(axis=1) < 1e-9
-    missed = np.abs(reached - expected).max(axis=1)[1:] > LOST
+    missed = np.abs(reached - expected).max(axis=1)[1:] > MIN_OFFSET
     used = targets.steps[1:] < case.recording.steps  # a tick at the end moves nothing any more
     steps = targets.steps[1:][stays & missed & used]
     if steps.size:
@@ -426,10 +424,6 @@ def action_offset(case: PolicyCase) -> Iterator[Finding]:
 # Whether the network here does what was recorded, on the observations that were recorded.
 
 
-#: A recurrent state that was not recorded is forgotten after this share of the ticks.
-FORGOTTEN = 0.5
-
-
 class Outputs:
     """Outputs of the network on recorded observations, in order, and recorded actions.
 
@@ -457,9 +451,7 @@ class Outputs:
         if self.agree or case.from_the_start:
             return
         without_first = case.policy.answers(seen[1:]).astype(np.float64)
-        late = self.off[int(FORGOTTEN * len(self.off)) :]
-        is_forgotten = float(late.max()) < EXACT * self.size
-        if is_forgotten or not np.array_equal(without_first, self.here[1:]):
+        if not np.array_equal(without_first, self.here[1:]):
             self.reason = "the network's memory at the first recorded tick was not recorded"
 
     @property

@@ -16,8 +16,8 @@ from mjrig.lab.replay.diagnosis.hypothesis import MIN_SAMPLES, ROUNDING
 
 #: Samples that a regression needs, and the relative error up to which it is the law.
 LEAST, EXACT = 30, 1e-3
-#: Delays that are tried [steps].
-DELAYS = (0, 1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 16, 20, 25, 30, 40)
+#: The longest delay that is tried [steps].
+MAX_DELAY = 40
 #: Efforts are at a limit if the joint moves this far meanwhile [rad or m].
 MOVED = 1e-4
 
@@ -96,7 +96,7 @@ def _law(
     if not effort.any() or int(free.sum()) < LEAST:
         return None
     best: JointLaw | None = None
-    for delay in DELAYS:
+    for delay in range(MAX_DELAY + 1):
         held = np.searchsorted(commands.step, step - delay, side="right") - 1
         good = free & (held >= 0) & (step - delay >= commands.step[0])
         if int(good.sum()) < LEAST:
@@ -109,6 +109,8 @@ def _law(
         size = max(float(np.sqrt(np.mean(wanted[good] ** 2))), 1e-12)
         if best is None or rest / size < 0.5 * best.rest:
             best = JointLaw(float(gains[0]), float(gains[1]), delay, rest / size)
+        if best.rest < ROUNDING:
+            break
     return best if best is not None and best.rest < EXACT else None
 
 

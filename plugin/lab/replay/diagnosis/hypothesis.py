@@ -6,7 +6,7 @@ each explains, or a way to try them. `table.py` lists all hypotheses; `engine.py
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from enum import Enum, IntEnum
+from enum import Enum, IntEnum, auto
 from typing import Any
 
 from mjrig.core.control.articulation import Articulation
@@ -40,11 +40,11 @@ class Cost(IntEnum):
     """What it costs to test a hypothesis; the engine asks the cheap ones first."""
 
     #: Recorded values are compared; nothing is simulated.
-    COMPARE = 0
+    COMPARE = auto()
     #: One run of the recording for each alternative.
-    RUN = 1
+    RUN = auto()
     #: Dozens of short predictions for each parameter, then runs.
-    FIT = 2
+    FIT = auto()
 
 
 class Aspect(Enum):

@@ -34,7 +34,7 @@ from mjrig.lab.replay.diagnosis.policy_case import (
     TermLayout,
     term_frames,
 )
-from mjrig.lab.replay.diagnosis.term_fits import SAME, TermFit, best_fit, error
+from mjrig.lab.replay.diagnosis.term_fits import BETTER, SAME, TermFit, best_fit, error
 from mjrig.lab.replay.finding import repair, replay_finding
 from mjrig.lab.replay.matching import Indices, match
 from mjrig.lab.replay.repairs import joint_slots, one_or_each, values_edit
@@ -43,10 +43,6 @@ from mjrig.lab.replay.repairs import joint_slots, one_or_each, values_edit
 TURNED = ("ProjectedGravity", "BaseLinearVelocity", "BaseAngularVelocity", "RelativeRotation")
 #: Terms whose order is sought: all permutations are tried, 720 with six.
 MAX_MOVED = 6
-#: An arrangement of histories must leave less than this share of the error of the one here.
-REARRANGED = 0.3
-#: An order of a quaternion's numbers must leave less than this share of the error.
-REREAD = 0.1
 
 
 # The observation as a whole -----------------------------------------------------------------------
@@ -105,7 +101,7 @@ def history_order(case: PolicyCase) -> Iterator[Finding]:
         t: _misfit(layout, found, here, *t) for t in tried if same_length or t[1] == layout.by
     }
     best = min(errors, key=lambda t: errors[t])
-    if best == declared or errors[best] > REARRANGED * before:
+    if best == declared or errors[best] > BETTER * before:
         return
     names = ("order", "by")
     changed = [i for i in range(2) if best[i] != declared[i]]
@@ -150,7 +146,7 @@ def observed_quaternion(case: PolicyCase) -> Iterator[Finding]:
         if other.recomputed is None or not len(other.recomputed.ticks):
             continue
         after = _sharp_error(other, places)
-        if after < min(REREAD * before, EXACT):
+        if after < min(BETTER * before, EXACT):
             form, share = "quaternion observed", 1.0 - after / before
             yield quaternion_finding(name, form, share, before=before, after=after)
             return

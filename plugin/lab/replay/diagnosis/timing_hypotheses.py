@@ -143,8 +143,6 @@ def _phase(case: PolicyCase, recorded: int, here: int, off: int, wanted: str) ->
 Values = Mapping[str, float]
 #: Relative difference of gains that counts.
 GAIN = 1e-3
-#: Values below this are zero: observations are float32.
-ZERO = 1e-9
 
 
 def history_fill(case: PolicyCase) -> Answers:
@@ -159,11 +157,11 @@ def history_fill(case: PolicyCase) -> Answers:
     is_shown = False
     for places in layout.places():
         now, before = first[places[0]], first[places[1:]]
-        if not before.size or np.abs(now).max() < ZERO:
+        if not before.size or np.abs(now).max() < ROUNDING:
             continue
         is_shown = True
-        shown["zeros"] &= bool(np.abs(before).max() < ZERO)
-        shown["first"] &= bool(np.abs(before - now).max() < ZERO)
+        shown["zeros"] &= bool(np.abs(before).max() < ROUNDING)
+        shown["first"] &= bool(np.abs(before - now).max() < ROUNDING)
     if not is_shown or shown["zeros"] == shown["first"]:
         yield NotJudged("history.fill: the first recorded observation shows neither")
         return

@@ -33,6 +33,14 @@ def test_intervals_contain_the_middle_95_percent() -> None:
     assert rate.high - rate.low == pytest.approx(2.0 * 1.959964 * 0.5 / np.sqrt(4000.0), rel=1e-3)
 
 
+def test_the_ends_of_a_bootstrapped_interval_repeat_to_three_percent_of_the_error() -> None:
+    """They scatter with the seed as quantiles of 10,000 resamples do."""
+    pairs = np.random.default_rng(1).standard_normal(8)
+    lows = [paired_difference(np.zeros_like(pairs), pairs, seed).low for seed in range(100)]
+    error = pairs.std() / np.sqrt(len(pairs))
+    assert 0.025 < np.std(lows) / error < 0.04
+
+
 @pytest.mark.parametrize(
     ("trials", "workers", "is_batched", "asked"),
     [(100, 1, True, 8), (100, 4, True, 8), (20, 4, True, 5), (5, 1, True, 5), (100, 1, False, 1)],

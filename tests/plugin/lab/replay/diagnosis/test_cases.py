@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mjrig.lab.replay.diagnosis import replay_case
 from mjrig.lab.replay.diagnosis.hypothesis import Aspect
 from mjrig.lab.replay.diagnosis.loop_case import LoopCase
 from mjrig.lab.replay.diagnosis.replay_case import ReplayCase
@@ -61,6 +62,28 @@ def test_another_precision_begins_tiny(
     times: dict[float, float], exact: bool, judged: bool
 ) -> None:
     assert (grown(times, exact=exact).missing(Aspect.CONTROLLER) == "") == judged
+
+
+@pytest.mark.parametrize(
+    ("error", "until"),
+    [
+        ({0.5: 1.5e-3}, 1.5),  # a second after it exceeds the tolerance
+        ({0.5: 1.5e-3, 0.8: 0.7e-2}, 1.5),
+        ({0.5: 1.5e-3, 0.8: 1.5e-2}, 1.8),  # a second after it is gross
+        ({1.5: 1.5e-3}, 2.0),  # the end
+        ({}, 2.0),
+    ],
+)
+def test_the_error_is_measured_until_a_second_after_the_divergence(
+    error: dict[float, float], until: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(replay_case, "match", lambda *_: [])
+    monkeypatch.setattr(replay_case, "with_laws", lambda recording: recording)
+    recording: Any = SimpleNamespace(actors={}, is_measured=False, duration=2.0)
+    comparison: Any = grown(error).comparison
+    comparison.rms_until = lambda time: time
+    case = ReplayCase(recording, None, "", comparison, 1e-3)  # type: ignore[arg-type]
+    assert case.before == pytest.approx(until)
 
 
 def run(**more: Any) -> Any:

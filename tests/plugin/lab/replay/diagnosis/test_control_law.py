@@ -42,10 +42,14 @@ def law(actor: ActorRecording, kp: float, kv: float, delay: int) -> FloatArray:
     return efforts
 
 
-@pytest.mark.parametrize("delay", [0, 1, 3, 10, 40])
+@pytest.mark.parametrize("delay", [0, 1, 3, 7, 10, 40])
 def test_a_law_is_found_with_its_delay(actor: ActorRecording, delay: int) -> None:
     found = recorded_laws(with_efforts(actor, law(actor, 30.0, 2.0, delay)))[JOINT]
     assert (found.kp, found.kv, found.delay) == (pytest.approx(30.0), pytest.approx(2.0), delay)
+
+
+def test_longer_delays_than_forty_steps_are_not_tried(actor: ActorRecording) -> None:
+    assert JOINT not in recorded_laws(with_efforts(actor, law(actor, 30.0, 2.0, 50)))
 
 
 @pytest.mark.parametrize(("noise", "found"), [(0.7e-3, True), (1.5e-3, False)])

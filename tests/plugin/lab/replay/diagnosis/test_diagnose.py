@@ -1,6 +1,7 @@
 """What the diagnosis says of one joint, of servos in the model and of tendons; and its edits."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 import mjrig
 from mjrig.core.control.plant import Plant
 from mjrig.data.recording.recording import Recording
+from mjrig.lab.replay.diagnosis import diagnose
 from mjrig.lab.replay.diagnosis.control_law import recorded_limits
 from mjrig.lab.replay.diagnosis.order_hypotheses import with_order, with_signs
 from tests.plugin.lab.replay.recorded import BIPED, biped, from_world
@@ -98,3 +100,12 @@ def test_an_actuator_on_a_tendon_does_not_hide_a_mistake(mistake: str) -> None:
     result = mjrig.replay(change(run, "robot", columns), world())  # type: ignore[operator]
     assert result.diagnosis[0].kind == {"order": "joint order", "sign": "sign"}[mistake]
     assert result.diagnosis[0].is_cause
+
+
+@pytest.mark.parametrize(("more", "is_noted"), [(0.04, False), (0.0625, True)])
+def test_a_joint_that_is_at_its_limit_longer_than_recorded_is_noted(
+    more: float, is_noted: bool
+) -> None:
+    joint = SimpleNamespace(saturation_recorded=0.2, saturation=0.2 + more)
+    comparison: Any = SimpleNamespace(joints={"knee": joint})
+    assert bool(list(diagnose._saturated(comparison))) is is_noted

@@ -234,3 +234,19 @@ def test_every_hypothesis_is_asked_of_one_part_and_cost() -> None:
     changes = [p for i, p in enumerate(aspects) if i == 0 or aspects[i - 1] is not p]
     assert len(changes) == len(set(changes)) == len(Aspect)
     assert 0.0 < CAUSE < ENOUGH < 1.0
+
+
+@pytest.mark.parametrize(("share", "asked"), [(0.93, True), (0.97, False)])
+@pytest.mark.parametrize("aspect", [Aspect.SETPOINTS, Aspect.BODY])
+def test_nothing_else_is_sought_with_a_twentieth_of_the_error_left(
+    aspect: Aspect, share: float, asked: bool, table: Table
+) -> None:
+    table.add("kp", finding("kp", share), aspect=Aspect.PLANT, cost=Cost.RUN)
+    calls: list[str] = []
+    for row in HYPOTHESES:
+        if row.needs is aspect:
+            table.rows.append(
+                replace(row, estimate=lambda case, kind=row.kind: calls.append(kind) or iter(()))
+            )
+    judge(Tried({}), table.rows)
+    assert bool(calls) == asked

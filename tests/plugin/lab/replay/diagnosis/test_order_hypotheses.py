@@ -1,16 +1,20 @@
 """Assignments of least cost, and orders found in numbers."""
 
 from itertools import permutations
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
+from mjrig.lab.replay.diagnosis import order_hypotheses
 from mjrig.lab.replay.diagnosis.order_hypotheses import (
     MatchSamples,
     assign,
     flipped,
     likely_order,
     mirrored,
+    tried_quaternions,
 )
 
 
@@ -60,3 +64,16 @@ def test_columns_that_stand_still_keep_their_place() -> None:
 def test_sides_are_swapped_by_name(names: list[str], sides: str, order: list[int] | None) -> None:
     found = mirrored(names, sides)
     assert (None if found is None else found.tolist()) == order
+
+
+def test_quaternions_are_read_in_the_other_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(order_hypotheses, "with_quaternions", lambda _, order: order)
+    base = SimpleNamespace(joints=[SimpleNamespace(kind="free")])
+    readings: dict[Any, Any] = {}
+    case: Any = SimpleNamespace(
+        large_errors=[base], recording=None,
+        reading=lambda finding, order: readings.update({finding.expected: order}),
+    )  # fmt: skip
+    list(tried_quaternions(case))
+    assert "".join("xyzw"[i] for i in readings["x, y, z, w"]) == "wxyz"
+    assert "".join("wxyz"[i] for i in readings["w, x, y, z"]) == "xyzw"

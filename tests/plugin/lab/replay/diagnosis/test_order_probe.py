@@ -18,6 +18,7 @@ from mjrig.lab.replay.diagnosis.order_probe import (
     order_probe,
     orders,
     suspicion,
+    telling_command,
     unclear,
 )
 from tests.worlds import make_world, refused
@@ -118,6 +119,47 @@ def test_an_order_with_which_the_robot_only_stands_is_not_named() -> None:
 def test_two_orders_that_do_well_say_nothing() -> None:
     probes = [probe("left and right swapped", 0.02), probe(DECLARED, 0.09)]
     assert (suspicion(probes), unclear(probes, COMMAND)) == ({}, {})
+
+
+@pytest.mark.parametrize(
+    ("declared", "best", "suspected"),
+    [
+        ({"cost": 1.0}, {"cost": 0.7}, False),
+        ({"cost": 1.0}, {"cost": 0.5}, True),  # below six tenths of it
+        ({"cost": 0.15}, {"cost": 0.075}, False),
+        ({"cost": 0.25}, {"cost": 0.125}, True),  # and by a tenth
+        ({"cost": 1.0, "upright": 0.85}, {"cost": 0.7}, False),
+        ({"cost": 1.0, "upright": 0.75}, {"cost": 0.7}, True),  # it tilts by more than 37°
+        ({"cost": 1.0, "goal": (1.0, 0.4)}, {"cost": 0.7}, False),
+        ({"cost": 1.0, "goal": (1.0, 0.6)}, {"cost": 0.7}, True),  # half of the way is left
+    ],
+)
+def test_an_order_is_suspected_if_another_does_clearly_better(
+    declared: dict[str, Any], best: dict[str, Any], suspected: bool
+) -> None:
+    probes = [probe("left and right swapped", **best), probe(DECLARED, **declared)]
+    assert bool(suspicion(probes)) == suspected
+
+
+@pytest.mark.parametrize(("error", "misses"), [(0.8, False), (0.97, True)])
+def test_a_run_misses_its_command_by_nine_tenths(error: float, misses: bool) -> None:
+    assert bool(unclear([probe(DECLARED, 1.0, tracking_error=error)], (1.0, 0.0))) == misses
+
+
+def test_the_command_of_a_probe_is_a_slow_walk_in_a_circle(tmp_path: Path) -> None:
+    """Within what the policy was trained for; a circle of some metres fits 3 s."""
+    command = telling_command(POLICY)
+    assert command is not None
+    forward, sideways, turn = command
+    assert 0.3 < forward < 0.8 and sideways == 0.0
+    assert 1.0 < forward / turn < 2.5
+    path = tmp_path / "policy.yaml"
+    ranges = [[-0.2, 0.2], [0.1, 0.2], [-0.1, 0.1]]
+    names = ["vx", "vy", "wz"]
+    path.write_text(
+        yaml.safe_dump({"joints": ["a"], "command": {"names": names, "ranges": ranges}})
+    )
+    assert telling_command(path) == [0.2, 0.1, 0.1]
 
 
 def test_breadth_first_is_left_and_right_in_turn() -> None:

@@ -8,15 +8,40 @@ import numpy as np
 import pytest
 
 from mjrig.core.arrays import FloatArray
+from mjrig.core.findings import Finding
 from mjrig.data.recording.recording import Recording
+from mjrig.lab.replay.diagnosis.hypothesis import NotJudged
+from mjrig.lab.replay.diagnosis.policy_case import LayoutTerm, TermLayout
 from mjrig.lab.replay.diagnosis.replay_case import ReplayCase
 from mjrig.lab.replay.diagnosis.timing_hypotheses import (
     _differ,
+    history_fill,
     shifted_setpoints,
     velocity_units,
 )
 from mjrig.lab.replay.matching import match
 from tests.plugin.lab.replay.recorded import biped, from_world
+
+
+@pytest.mark.parametrize(("off", "named"), [(0.7e-6, True), (1.5e-6, False)])
+@pytest.mark.parametrize("fill", ["zeros", "first"])
+def test_the_first_observation_shows_how_a_history_is_filled(
+    off: float, named: bool, fill: str
+) -> None:
+    layout = TermLayout((LayoutTerm(0, "T", 1, 2, {}),))
+    before = off if fill == "zeros" else 1.0 + off
+    observation = np.array([[before, 1.0]])  # the oldest first
+    ticks = SimpleNamespace(observation=observation, action=observation, step=np.zeros(1))
+    other = {"zeros": "first", "first": "zeros"}[fill]
+    case: Any = SimpleNamespace(
+        layout=layout, ticks=ticks, policy=SimpleNamespace(observation=np.zeros(2)),
+        said={"observation": {"history": {"fill": other}}},
+    )  # fmt: skip
+    (answer,) = history_fill(case)
+    if named:
+        assert isinstance(answer, Finding) and (answer.expected, answer.here) == (fill, other)
+    else:
+        assert isinstance(answer, NotJudged)
 
 
 def units(rows: int, change: Callable[[FloatArray], FloatArray]) -> list[Any]:

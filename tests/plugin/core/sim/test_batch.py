@@ -130,22 +130,22 @@ def test_gains_by_pattern_are_those_of_a_loop_over_worlds(worlds: Any) -> None:
     [
         ({"kp": {"hpi": 1.0}}, "'hpi' matches no actuator"),
         ({"kp": {".*": 1.0, "FL_hip": 2.0}}, "is matched by"),
-        ({"kp": {".*": "soft"}}, "kp: must be numbers, or numbers by pattern, got"),
-        ({"kp": {".*": [1.0, 2.0]}}, "kp: must have one number, or 3, one per world, got 2"),
-        ({"kp": "soft"}, "kp: must be numbers, or numbers by pattern, got 'soft'"),
-        ({"kp": 1.0, "worlds": [3]}, "worlds: must be numbers from 0 to 2"),
-        ({"kp": 1.0, "worlds": "all"}, "worlds: must be numbers from 0 to 2"),
+        ({"kp": {".*": "soft"}}, "kp: must be numbers, … pattern, got"),
+        ({"kp": {".*": [1.0, 2.0]}}, "kp: must have one number, … 3, … got 2"),
+        ({"kp": "soft"}, "kp: must be numbers, … pattern, got 'soft'"),
+        ({"kp": 1.0, "worlds": [3]}, "worlds: must be numbers … 0 … 2"),
+        ({"kp": 1.0, "worlds": "all"}, "worlds: must be numbers … 0 … 2"),
     ],
 )
 def test_gains_that_do_not_fit_are_told(values: dict[str, Any], message: str) -> None:
     controller = mjrig.Batch(scene("quadruped"), WORLDS)["quadruped"].controllers[0]
-    with pytest.raises(mjrig.MjrigError, match=message.replace("*", ".")):
+    with pytest.raises(mjrig.MjrigError, match=regex(message)):
         controller.set_gains(**values)
 
 
 def test_targets_of_worlds_that_are_not_there_are_refused() -> None:
     robot = mjrig.Batch(scene("quadruped"), WORLDS)["quadruped"]
-    with pytest.raises(mjrig.PropertyError, match=regex("worlds: must be numbers from 0 … 2")):
+    with pytest.raises(mjrig.PropertyError, match=regex("worlds: must be numbers … 0 … 2")):
         robot.set_targets({".*": 0.1}, worlds=[5])
 
 

@@ -25,6 +25,7 @@ def test_arrays_of_any_shape_keep_their_numbers(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(large_arrays, "FILE", 1 << 16)
     random = np.random.default_rng(0)
     pairs: list[tuple[Any, Any]] = []
+    gc.freeze()  # what other tests left alive is not searched in every collection
     for k in range(90):
         shape = tuple(random.integers(0, 90, random.integers(1, 3)).tolist())
         truth = (100 * random.normal(size=shape)).astype([np.float64, np.float32, np.int64][k % 3])
@@ -42,6 +43,7 @@ def test_arrays_of_any_shape_keep_their_numbers(monkeypatch: pytest.MonkeyPatch)
         np.testing.assert_array_equal(found, wanted)
         rows = random.integers(0, len(wanted), 5) if len(wanted) else np.zeros(0, np.intp)
         np.testing.assert_array_equal(large_rows(found, rows), wanted[rows])
+    gc.unfreeze()
 
 
 @pytest.mark.parametrize(("count", "size"), [(0, 3), (1, 3), (3, 3), (10, 3), (12, 4)])
